@@ -12,7 +12,7 @@ shopt -s nullglob
 fresh() { # makes a project without a violation
     rm -rf "$place/p"
     mkdir -p "$place/p/src/platform" "$place/p/docs/diagrams" "$place/p/tests/unit" \
-        "$place/p/include/lanepool"
+        "$place/p/tests/feature/good" "$place/p/include/lanepool"
     cp "$here"/../../.clang-format{,-cpp,-include} "$place/p/"
     mkdir -p "$place/p/src/high" "$place/p/src/low"
     printf 'high: above\nlow: below\nplatform: the door\n' >"$place/p/docs/diagrams/layers.txt"
@@ -22,6 +22,7 @@ fresh() { # makes a project without a violation
         >"$place/p/src/high/high.c"
     printf '#include <pthread.h>\n' >"$place/p/src/platform/posix.c"
     printf 'Test(good, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
+    printf 'Test(good_part, is_here)\n{\n}\n' >"$place/p/tests/feature/good/contract_part.c"
     printf '#include <stddef.h>\n' >"$place/p/include/lanepool/good.h"
 }
 
@@ -216,6 +217,8 @@ for _ in {1..601}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low/lo
 finds "a long file" style ""
 printf 'Test(other, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
 finds "a wrong suite name" style ""
+printf 'Test(contract_part, is_here)\n{\n}\n' >"$place/p/tests/feature/good/contract_part.c"
+finds "a wrong suite name in the folder of a feature" style ""
 
 echo 'size_t lanepool_size(void); uint32_t x;' >"$place/p/include/lanepool/good.h"
 finds "a header that needs another one" headers /include
@@ -228,7 +231,7 @@ scenarios() {
     printf 'Test(simulated_scenarios, turn)\n{\n}\n/* not this_one */\n' \
         >"$place/p/tests/simulated/simulated_scenarios.c"
     echo 'lanepool_add_stress_run(long long --tasks 3)' >"$place/p/tests/stress/CMakeLists.txt"
-    echo '| 1 | s | p | `unit.good/is_here`, `stress.long` | `simulated_scenarios/turn` | | |'
+    echo '| 1 | s | p | `unit.good/is_here`, `contract.good_part/is_here`, `stress.long` | `simulated_scenarios/turn` | | |'
     for ((row = 2; row < last; row++)); do
         echo "| $row | s | p | \`unit.good/is_here\` | | | |"
     done
@@ -248,6 +251,7 @@ scenarios_lack "a scenario without a test" '7s/`.*`//'
 scenarios_lack "a missing feature without a name" 's/Not yet: timers/Not yet/'
 scenarios_lack "a test that does not exist" '7s/is_here/is_gone/'
 scenarios_lack "a suite that does not exist" '7s/good/bad/'
+scenarios_lack "a suite of a feature that does not exist" '1s/good_part/bad/'
 scenarios_lack "a program that CTest does not know" '1s/long/lon/'
 scenarios_lack "a simulated test that does not exist" '1s/turn/tur/'
 scenarios_lack "a simulated test that only a comment names" '1s/turn/this_one/'

@@ -45,10 +45,11 @@ complain "paths of one machine" < <(grep -InE "$foreign_paths" "${files[@]}" || 
 complain "white space at the end of a line" < <(
     grep -nE '[[:space:]]+$' "${sources[@]}" /dev/null || true)
 
-# CTest finds the tests of a file by its suite, which has the file's name.
+# CTest finds the tests of a file by its suite, which has the file's name. In the folder of a feature
+# the feature's name replaces "contract".
 complain "suites that do not have the name of their file" < <(
     for file in $(find tests -name '*.c' -not -path 'tests/support/*' 2>/dev/null); do
-        suite=$(basename "$file" .c)
+        suite=$(sed -E 's:.*/feature/([^/]+)/contract([^/]*\.c)$:\1\2:; s:.*/::; s:\.c$::' <<<"$file")
         grep -HnE '^Test\(' "$file" | grep -vE "Test\\($suite," || true
     done)
 

@@ -34,7 +34,7 @@ static uint64_t delayed_count(lanepool_pool *pool)
     return stats.delayed;
 }
 
-Test(delays, task_takes_its_place_when_it_is_due)
+Test(delay, task_takes_its_place_when_it_is_due)
 {
     struct journal *journal = memory_get(1, sizeof *journal);
     struct step early = { .id = 0, .journal = journal };
@@ -53,7 +53,7 @@ Test(delays, task_takes_its_place_when_it_is_due)
     free(journal);
 }
 
-Test(delays, none_and_less_than_none_mean_now)
+Test(delay, none_and_less_than_none_mean_now)
 {
     struct step steps[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
     static const int64_t delays[3] = { 0, -1, INT64_MIN };
@@ -110,7 +110,7 @@ static void submit_many(lanepool_pool *pool, int64_t delay_ns, lanepool_future *
     }
 }
 
-Test(delays, a_hundred_thousand_become_due_in_order)
+Test(delay, a_hundred_thousand_become_due_in_order)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
@@ -126,7 +126,7 @@ Test(delays, a_hundred_thousand_become_due_in_order)
     expect_eq(many.cancelled, 0);
 }
 
-Test(delays, drain_cancels_what_is_not_due_in_order)
+Test(delay, drain_cancels_what_is_not_due_in_order)
 {
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
@@ -138,7 +138,7 @@ Test(delays, drain_cancels_what_is_not_due_in_order)
     expect_eq(many.out_of_turn, 0);
 }
 
-Test(delays, cancelling_far_ones_gives_their_memory_back)
+Test(delay, cancelling_far_ones_gives_their_memory_back)
 {
     lanepool_future **futures = memory_get(MANY, sizeof(lanepool_future *));
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
@@ -162,7 +162,7 @@ Test(delays, cancelling_far_ones_gives_their_memory_back)
     free(futures);
 }
 
-Test(delays, quiesce_does_not_wait_for_what_is_not_due)
+Test(delay, quiesce_does_not_wait_for_what_is_not_due)
 {
     struct step step = { .id = 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -193,7 +193,7 @@ static void hand_back(void *context, const lanepool_task *task, uint64_t ticket)
     handed.tickets[handed.count++] = ticket;
 }
 
-Test(delays, shutdown_now_hands_them_back_behind_all_others_by_moment)
+Test(delay, shutdown_now_hands_them_back_behind_all_others_by_moment)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -216,7 +216,7 @@ Test(delays, shutdown_now_hands_them_back_behind_all_others_by_moment)
     gate_fini(&gate);
 }
 
-Test(delays, count_against_the_limit_until_they_end)
+Test(delay, count_against_the_limit_until_they_end)
 {
     struct step step = { .id = 0 };
     struct step other = { .id = 1 };
@@ -280,17 +280,17 @@ static void run_three_times(lanepool_period period)
     gate_fini(&gate);
 }
 
-Test(delays, periodic_task_runs_until_it_is_cancelled)
+Test(delay, periodic_task_runs_until_it_is_cancelled)
 {
     run_three_times(LANEPOOL_FIXED_RATE);
 }
 
-Test(delays, periodic_task_with_a_fixed_delay_runs_until_it_is_cancelled)
+Test(delay, periodic_task_with_a_fixed_delay_runs_until_it_is_cancelled)
 {
     run_three_times(LANEPOOL_FIXED_DELAY);
 }
 
-Test(delays, wrong_arguments_of_periodic_tasks_are_refused)
+Test(delay, wrong_arguments_of_periodic_tasks_are_refused)
 {
     struct step step = { .id = 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -313,7 +313,7 @@ Test(delays, wrong_arguments_of_periodic_tasks_are_refused)
     pool_end(pool);
 }
 
-Test(delays, cancelling_everything_cancels_what_is_not_due_and_ends_series)
+Test(delay, cancelling_everything_cancels_what_is_not_due_and_ends_series)
 {
     struct step once = { 0 };
     struct step again = { 0 };

@@ -115,7 +115,7 @@ static lanepool_status join_submitter(struct submitter *self)
 
 /* --- one lane --- */
 
-Test(lane_limits, full_lane_blocks_its_own_submitters_only)
+Test(lane_limit, full_lane_blocks_its_own_submitters_only)
 {
     struct gate gate;
     struct step holder = { 0 };
@@ -137,7 +137,7 @@ Test(lane_limits, full_lane_blocks_its_own_submitters_only)
     gate_fini(&gate);
 }
 
-Test(lane_limits, refused_and_timed_out_tasks_leave_nothing_behind)
+Test(lane_limit, refused_and_timed_out_tasks_leave_nothing_behind)
 {
     struct gate gate;
     struct step holder = { 0 };
@@ -164,7 +164,7 @@ Test(lane_limits, refused_and_timed_out_tasks_leave_nothing_behind)
     gate_fini(&gate);
 }
 
-Test(lane_limits, or_run_takes_its_place_over_the_limit)
+Test(lane_limit, or_run_takes_its_place_over_the_limit)
 {
     static struct journal journal;
     struct gate gate;
@@ -227,24 +227,24 @@ static void blocked_are_served_in_turn(lanepool_layout layout, bool priorities)
     gate_fini(&gate);
 }
 
-Test(lane_limits, blocked_submitters_are_served_in_turn)
+Test(lane_limit, blocked_submitters_are_served_in_turn)
 {
     blocked_are_served_in_turn(LANEPOOL_PER_KEY, false);
 }
 
-Test(lane_limits, blocked_submitters_are_served_in_turn_with_lanes_per_worker)
+Test(lane_limit, blocked_submitters_are_served_in_turn_with_lanes_per_worker)
 {
     blocked_are_served_in_turn(LANEPOOL_PER_WORKER, false);
 }
 
-Test(lane_limits, blocked_submitters_are_served_in_turn_with_priorities)
+Test(lane_limit, blocked_submitters_are_served_in_turn_with_priorities)
 {
     blocked_are_served_in_turn(LANEPOOL_PER_KEY, true);
 }
 
 /* --- several lanes --- */
 
-Test(lane_limits, task_over_several_lanes_is_admitted_to_all_or_none)
+Test(lane_limit, task_over_several_lanes_is_admitted_to_all_or_none)
 {
     struct gate gate;
     struct step holder = { 0 };
@@ -263,7 +263,7 @@ Test(lane_limits, task_over_several_lanes_is_admitted_to_all_or_none)
     gate_fini(&gate);
 }
 
-Test(lane_limits, rollup_that_waits_is_not_overtaken_in_a_lane_with_room)
+Test(lane_limit, rollup_that_waits_is_not_overtaken_in_a_lane_with_room)
 {
     static struct journal journal;
     struct gate gate;
@@ -294,7 +294,7 @@ Test(lane_limits, rollup_that_waits_is_not_overtaken_in_a_lane_with_room)
 
 /* On a busy machine the rollup may give up before the second submitter starts. The answers are the
  * same. */
-Test(lane_limits, who_gives_up_waiting_makes_way)
+Test(lane_limit, who_gives_up_waiting_makes_way)
 {
     struct gate gate;
     struct step holder = { 0 };
@@ -315,7 +315,7 @@ Test(lane_limits, who_gives_up_waiting_makes_way)
     gate_fini(&gate);
 }
 
-Test(lane_limits, duplicates_count_once_and_shared_claims_count)
+Test(lane_limit, duplicates_count_once_and_shared_claims_count)
 {
     struct gate gate;
     struct step steps[3] = { { .gate = &gate }, { 0 }, { 0 } };
@@ -337,7 +337,7 @@ Test(lane_limits, duplicates_count_once_and_shared_claims_count)
 
 /* --- the pool's limit, and the pool's end --- */
 
-Test(lane_limits, pools_limit_holds_beside_them)
+Test(lane_limit, pools_limit_holds_beside_them)
 {
     struct gate gate;
     struct step steps[5] = { { .gate = &gate }, { 0 }, { 0 }, { 0 }, { 0 } };
@@ -391,12 +391,12 @@ static void shutdown_refuses_blocked_submitters(bool now)
     gate_fini(&gate);
 }
 
-Test(lane_limits, shutdown_refuses_blocked_submitters)
+Test(lane_limit, shutdown_refuses_blocked_submitters)
 {
     shutdown_refuses_blocked_submitters(false);
 }
 
-Test(lane_limits, shutdown_now_refuses_blocked_submitters)
+Test(lane_limit, shutdown_now_refuses_blocked_submitters)
 {
     shutdown_refuses_blocked_submitters(true);
 }
@@ -425,7 +425,7 @@ static int submit_inside(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(lane_limits, submits_from_inside_a_task_never_block)
+Test(lane_limit, submits_from_inside_a_task_never_block)
 {
     static const uint32_t runs[4] = { 1, 0, 1, 1 };
     struct inside inside = { 0 };
@@ -445,7 +445,7 @@ Test(lane_limits, submits_from_inside_a_task_never_block)
     }
 }
 
-Test(lane_limits, batch_stops_at_a_full_lane)
+Test(lane_limit, batch_stops_at_a_full_lane)
 {
     struct gate gate;
     struct step holder = { 0 };
@@ -524,7 +524,7 @@ static void *flood_submit(void *argument)
     return NULL;
 }
 
-Test(lane_limits, limit_holds_for_several_submitters)
+Test(lane_limit, limit_holds_for_several_submitters)
 {
     static struct flood flood;
     pthread_t threads[FLOOD_THREADS];

@@ -35,7 +35,7 @@ static struct step *park(lanepool_pool *pool, size_t count)
     return steps;
 }
 
-Test(parked_many, oldest_first_one_by_one)
+Test(failure_parked_many, oldest_first_one_by_one)
 {
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
     struct step *steps = park(pool, MANY);
@@ -48,7 +48,7 @@ Test(parked_many, oldest_first_one_by_one)
     free(steps);
 }
 
-Test(parked_many, all_are_skipped_at_once)
+Test(failure_parked_many, all_are_skipped_at_once)
 {
     struct step behind = { 0 };
     size_t count = 1;
@@ -65,7 +65,7 @@ Test(parked_many, all_are_skipped_at_once)
     free(steps);
 }
 
-Test(parked_many, all_are_retried_at_once)
+Test(failure_parked_many, all_are_retried_at_once)
 {
     size_t count;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
@@ -83,7 +83,7 @@ Test(parked_many, all_are_retried_at_once)
     free(steps);
 }
 
-Test(parked_many, all_are_dropped_with_what_is_behind_any_of_them)
+Test(failure_parked_many, all_are_dropped_with_what_is_behind_any_of_them)
 {
     struct step behind = { 0 };
     struct step beside = { 0 };
@@ -102,7 +102,7 @@ Test(parked_many, all_are_dropped_with_what_is_behind_any_of_them)
     free(steps);
 }
 
-Test(parked_many, resolving_all_answers_about_its_arguments)
+Test(failure_parked_many, resolving_all_answers_about_its_arguments)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
@@ -117,7 +117,7 @@ Test(parked_many, resolving_all_answers_about_its_arguments)
 /* --- retries --- */
 
 /* With no delay, a maximum above 0, and a doubling for each attempt before, this took hours. */
-Test(parked_many, retries_cost_the_same_however_many)
+Test(failure_parked_many, retries_cost_the_same_however_many)
 {
     struct step step = { .code = 1 };
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
@@ -180,7 +180,7 @@ static lanepool_future *submit_rollup(lanepool_pool *pool, struct rollup *rollup
     return future;
 }
 
-Test(parked_many, task_asks_for_each_of_its_claims_by_number)
+Test(failure_parked_many, task_asks_for_each_of_its_claims_by_number)
 {
     struct rollup rollup = { 0 };
     struct rollup small = { 0 };

@@ -178,19 +178,19 @@ static void call_off(void (*ask)(struct scene *scene))
     }
 }
 
-Test(called_off, by_its_future_its_lanes_go_on)
+Test(failure_called_off, by_its_future_its_lanes_go_on)
 {
     call_off(ask_future);
     call_off(ask_future_and_wait);
 }
 
-Test(called_off, by_its_group_its_lanes_go_on)
+Test(failure_called_off, by_its_group_its_lanes_go_on)
 {
     call_off(ask_group);
 }
 
 /* The pool's cancel takes the task behind it, too. */
-Test(called_off, by_its_pool)
+Test(failure_called_off, by_its_pool)
 {
     struct scene scene;
     size_t count = 0;
@@ -204,7 +204,7 @@ Test(called_off, by_its_pool)
 }
 
 /* The task fails while the only worker runs another one. Its retry has no delay, so it is ready. */
-Test(called_off, by_its_pool_without_a_delay)
+Test(failure_called_off, by_its_pool_without_a_delay)
 {
     for (lanepool_failure_end at_end = LANEPOOL_FAILURE_CONTINUE; at_end <= LANEPOOL_FAILURE_PAUSE;
          at_end++) {
@@ -232,7 +232,7 @@ Test(called_off, by_its_pool_without_a_delay)
 }
 
 /* It has started, and a lane's cancel asks nobody. */
-Test(called_off, but_not_by_its_lane)
+Test(failure_called_off, but_not_by_its_lane)
 {
     struct scene scene;
     lanepool_lane *lane;
@@ -250,7 +250,7 @@ Test(called_off, but_not_by_its_lane)
     end_scene(&scene, 0);
 }
 
-Test(called_off, by_a_shutdown_now_or_a_destroy_now)
+Test(failure_called_off, by_a_shutdown_now_or_a_destroy_now)
 {
     for (int destroys = 0; destroys < 2; destroys++) {
         struct scene scene;

@@ -69,19 +69,19 @@ static void run_around_barriers(lanepool_layout layout, lanepool_compatible_fn r
     }
 }
 
-Test(barriers, come_after_all_before_and_before_all_after)
+Test(barrier, come_after_all_before_and_before_all_after)
 {
     run_around_barriers(LANEPOOL_PER_KEY, NULL);
     run_around_barriers(LANEPOOL_PER_KEY, always);
 }
 
-Test(barriers, come_after_all_before_and_before_all_after_per_worker)
+Test(barrier, come_after_all_before_and_before_all_after_per_worker)
 {
     run_around_barriers(LANEPOOL_PER_WORKER, NULL);
     run_around_barriers(LANEPOOL_PER_WORKER, always);
 }
 
-Test(barriers, one_that_is_cancelled_holds_nothing_up)
+Test(barrier, one_that_is_cancelled_holds_nothing_up)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -157,7 +157,7 @@ static void wait_inside(lanepool_layout layout)
     gate_fini(&gate);
 }
 
-Test(barriers, a_wait_inside_a_task_before_one_for_it_or_what_comes_after_is_a_deadlock)
+Test(barrier, a_wait_inside_a_task_before_one_for_it_or_what_comes_after_is_a_deadlock)
 {
     wait_inside(LANEPOOL_PER_KEY);
     wait_inside(LANEPOOL_PER_WORKER);
@@ -178,7 +178,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
     back->types[back->count++ % 4] = task->claim_count > 0 ? task->claims[0].key.type : 0;
 }
 
-Test(barriers, are_handed_back_in_their_place)
+Test(barrier, are_handed_back_in_their_place)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -206,7 +206,7 @@ Test(barriers, are_handed_back_in_their_place)
 }
 
 /* The handle is released while tasks that claim its lane are held back. */
-Test(barriers, held_lane_may_be_released_behind_one)
+Test(barrier, held_lane_may_be_released_behind_one)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -240,7 +240,7 @@ Test(barriers, held_lane_may_be_released_behind_one)
     gate_fini(&gate);
 }
 
-Test(barriers, must_be_the_only_claim)
+Test(barrier, must_be_the_only_claim)
 {
     struct step step = { 0 };
     lanepool_claim claims[2] = { lanepool_claim_all(), lanepool_exclusive(1) };

@@ -1,5 +1,5 @@
 /* Groups: waiting for members, cancelling them, taking them in completion order, and closing and
- * destroying a group. Which tasks are members: groups_members.c. */
+ * destroying a group. Which tasks are members: contract_members.c. */
 #include <poll.h>
 #include <pthread.h>
 
@@ -43,7 +43,7 @@ static void end(struct members *members)
 
 /* --- waiting --- */
 
-Test(groups, wait_ends_when_every_member_has_ended)
+Test(group, wait_ends_when_every_member_has_ended)
 {
     struct members members;
 
@@ -63,7 +63,7 @@ Test(groups, wait_ends_when_every_member_has_ended)
     end(&members);
 }
 
-Test(groups, group_without_members_has_nothing_to_wait_for)
+Test(group, group_without_members_has_nothing_to_wait_for)
 {
     lanepool_group *group = group_make(true);
     lanepool_completion completion;
@@ -114,7 +114,7 @@ static int wait_inside(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(groups, inside_a_task_the_wait_is_judged_for_each_member)
+Test(group, inside_a_task_the_wait_is_judged_for_each_member)
 {
     struct inside inside = { .own = group_make(true), .other = group_make(true) };
     lanepool_claim claim = lanepool_exclusive(1);
@@ -165,7 +165,7 @@ static void count_cancelled(void *context, lanepool_status why)
     asked->cancelling_calls++;
 }
 
-Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_run)
+Test(group, cancelling_ends_members_that_have_not_started_and_asks_those_that_run)
 {
     enum { MEMBERS = 3 };
     struct asked asked = { .was_cancelled = false };
@@ -212,7 +212,7 @@ Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_r
 
 /* --- taking --- */
 
-Test(groups, completions_come_in_completion_order_with_their_results)
+Test(group, completions_come_in_completion_order_with_their_results)
 {
     static const int order[COUNT] = { 2, 0, 1 };
     struct members members;
@@ -241,7 +241,7 @@ static bool is_readable(int fd)
     return poll(&pollfd, 1, 0) == 1;
 }
 
-Test(groups, descriptor_is_readable_while_something_can_be_taken)
+Test(group, descriptor_is_readable_while_something_can_be_taken)
 {
     struct members members;
     lanepool_completion completion;
@@ -276,7 +276,7 @@ Test(groups, descriptor_is_readable_while_something_can_be_taken)
 
 /* --- the end --- */
 
-Test(groups, group_can_be_destroyed_before_its_members_have_ended)
+Test(group, group_can_be_destroyed_before_its_members_have_ended)
 {
     struct members members;
 
@@ -308,7 +308,7 @@ static void *take_all(void *context)
 }
 
 /* Each member is submitted only when the consumers have taken all earlier ones. */
-Test(groups, consumers_beside_a_submitter_wait_until_the_group_is_closed)
+Test(group, consumers_beside_a_submitter_wait_until_the_group_is_closed)
 {
     enum { CONSUMERS = 2, TASKS = 20 };
     static struct step steps[TASKS];
@@ -335,7 +335,7 @@ Test(groups, consumers_beside_a_submitter_wait_until_the_group_is_closed)
     lanepool_group_destroy(taken_from);
 }
 
-Test(groups, closed_group_takes_no_more_members_and_ends_those_it_has)
+Test(group, closed_group_takes_no_more_members_and_ends_those_it_has)
 {
     struct members members;
     struct step late = { 0 };
@@ -365,7 +365,7 @@ Test(groups, closed_group_takes_no_more_members_and_ends_those_it_has)
 
 /* --- bad arguments --- */
 
-Test(groups, bad_arguments_are_invalid)
+Test(group, bad_arguments_are_invalid)
 {
     lanepool_group *group = NULL;
     lanepool_group_options options = LANEPOOL_GROUP_OPTIONS_INIT;

@@ -97,12 +97,12 @@ static void runs_on_the_pumping_thread(lanepool_layout layout)
     pool_end(pool);
 }
 
-Test(pumps, tasks_run_on_the_pumping_thread_in_their_place)
+Test(pump, tasks_run_on_the_pumping_thread_in_their_place)
 {
     runs_on_the_pumping_thread(LANEPOOL_PER_KEY);
 }
 
-Test(pumps, tasks_run_on_the_pumping_thread_in_their_place_per_worker)
+Test(pump, tasks_run_on_the_pumping_thread_in_their_place_per_worker)
 {
     runs_on_the_pumping_thread(LANEPOOL_PER_WORKER);
 }
@@ -115,7 +115,7 @@ static bool never(const lanepool_task_view *a, const lanepool_task_view *b, void
     return false;
 }
 
-Test(pumps, program_with_a_rule_of_its_own_can_pump)
+Test(pump, program_with_a_rule_of_its_own_can_pump)
 {
     struct journal journal = { 0 };
     struct step step = { .id = 2, .journal = &journal };
@@ -141,7 +141,7 @@ Test(pumps, program_with_a_rule_of_its_own_can_pump)
     pool_end(pool);
 }
 
-Test(pumps, so_many_are_run_at_most_and_none_is_waited_for_after_the_first)
+Test(pump, so_many_are_run_at_most_and_none_is_waited_for_after_the_first)
 {
     struct pumped pumped[3] = { { 0 } };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -167,7 +167,7 @@ Test(pumps, so_many_are_run_at_most_and_none_is_waited_for_after_the_first)
 }
 
 /* While all workers are busy, the submitter and the pumping thread route. */
-Test(pumps, tasks_come_although_all_workers_are_busy)
+Test(pump, tasks_come_although_all_workers_are_busy)
 {
     struct pumped pumped = { 0 };
     struct step step = { 0 };
@@ -190,7 +190,7 @@ Test(pumps, tasks_come_although_all_workers_are_busy)
     gate_fini(&gate);
 }
 
-Test(pumps, pump_with_a_pending_task_is_not_destroyed)
+Test(pump, pump_with_a_pending_task_is_not_destroyed)
 {
     struct pumped pumped = { 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -234,7 +234,7 @@ static int wait_for_pumped(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(pumps, task_may_wait_for_a_pumps_task_and_not_pump)
+Test(pump, task_may_wait_for_a_pumps_task_and_not_pump)
 {
     struct waiter waiter;
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -300,12 +300,12 @@ static void wait_inside_a_pumped_task(lanepool_layout layout)
     pool_end(pool);
 }
 
-Test(pumps, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump)
+Test(pump, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump)
 {
     wait_inside_a_pumped_task(LANEPOOL_PER_KEY);
 }
 
-Test(pumps, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump_per_worker)
+Test(pump, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump_per_worker)
 {
     wait_inside_a_pumped_task(LANEPOOL_PER_WORKER);
 }
@@ -326,7 +326,7 @@ static void *pump_to_the_end(void *pump)
     return status == LANEPOOL_SHUT_DOWN ? &total : NULL;
 }
 
-Test(pumps, drain_waits_for_them_and_then_the_pump_says_shut_down)
+Test(pump, drain_waits_for_them_and_then_the_pump_says_shut_down)
 {
     struct pumped pumped[2] = { { 0 } };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -394,22 +394,22 @@ static void stop_with_pumped_tasks(lanepool_layout layout, bool hands_back)
     pool_end(pool);
 }
 
-Test(pumps, shutdown_now_hands_them_back_in_order_and_with_their_pump)
+Test(pump, shutdown_now_hands_them_back_in_order_and_with_their_pump)
 {
     stop_with_pumped_tasks(LANEPOOL_PER_KEY, true);
 }
 
-Test(pumps, shutdown_now_hands_them_back_in_order_and_with_their_pump_per_worker)
+Test(pump, shutdown_now_hands_them_back_in_order_and_with_their_pump_per_worker)
 {
     stop_with_pumped_tasks(LANEPOOL_PER_WORKER, true);
 }
 
-Test(pumps, shutdown_now_tells_them_when_nobody_takes_them_back)
+Test(pump, shutdown_now_tells_them_when_nobody_takes_them_back)
 {
     stop_with_pumped_tasks(LANEPOOL_PER_KEY, false);
 }
 
-Test(pumps, bad_arguments_are_invalid)
+Test(pump, bad_arguments_are_invalid)
 {
     struct pumped pumped = { 0 };
     lanepool_task task = LANEPOOL_TASK_INIT;

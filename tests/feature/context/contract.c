@@ -47,7 +47,7 @@ static void expect_counts(const struct shop *shop, size_t key, int opens, int cl
     expect_eq(shop->faults, 0);
 }
 
-Test(contexts, is_opened_once_used_by_all_that_follow_and_closed_at_the_end)
+Test(context, is_opened_once_used_by_all_that_follow_and_closed_at_the_end)
 {
     struct shop shop = { 0 };
     struct visit visit = { .shop = &shop, .claim = on(1) };
@@ -66,7 +66,7 @@ Test(contexts, is_opened_once_used_by_all_that_follow_and_closed_at_the_end)
     expect_counts(&shop, 1, 1, 1);
 }
 
-Test(contexts, is_closed_when_it_has_lingered_and_opened_anew)
+Test(context, is_closed_when_it_has_lingered_and_opened_anew)
 {
     struct gate closed;
     struct shop shop = { .closed = &closed };
@@ -88,7 +88,7 @@ Test(contexts, is_closed_when_it_has_lingered_and_opened_anew)
     gate_fini(&closed);
 }
 
-Test(contexts, is_not_closed_while_a_task_uses_it)
+Test(context, is_not_closed_while_a_task_uses_it)
 {
     struct gate gate, closed;
     struct shop shop = { .closed = &closed };
@@ -117,7 +117,7 @@ Test(contexts, is_not_closed_while_a_task_uses_it)
     gate_fini(&closed);
 }
 
-Test(contexts, failing_open_is_told_and_tried_again_by_the_next)
+Test(context, failing_open_is_told_and_tried_again_by_the_next)
 {
     struct shop shop = { .opens_to_fail = 1 };
     struct visit visit = { .shop = &shop, .claim = on(1) };
@@ -134,7 +134,7 @@ Test(contexts, failing_open_is_told_and_tried_again_by_the_next)
     expect_counts(&shop, 1, 1, 1);
 }
 
-Test(contexts, what_is_no_good_any_more_is_closed_and_opened_by_the_same_task)
+Test(context, what_is_no_good_any_more_is_closed_and_opened_by_the_same_task)
 {
     struct shop shop = { 0 };
     struct visit visit = { .shop = &shop, .claim = on(3) };
@@ -153,7 +153,7 @@ Test(contexts, what_is_no_good_any_more_is_closed_and_opened_by_the_same_task)
     expect_counts(&shop, 3, 2, 2);
 }
 
-Test(contexts, beyond_the_most_that_may_linger_the_longest_idle_one_is_closed)
+Test(context, beyond_the_most_that_may_linger_the_longest_idle_one_is_closed)
 {
     struct gate closed;
     struct shop shop = { .closed = &closed };
@@ -177,7 +177,7 @@ Test(contexts, beyond_the_most_that_may_linger_the_longest_idle_one_is_closed)
     gate_fini(&closed);
 }
 
-Test(contexts, readers_use_one_side_by_side)
+Test(context, readers_use_one_side_by_side)
 {
     struct gate gate, opening;
     struct shop shop = { .opening = &opening };
@@ -245,7 +245,7 @@ static int hold_body(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for_itself)
+Test(context, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for_itself)
 {
     struct gate closed;
     struct gate returning;
@@ -280,7 +280,7 @@ Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for
     gate_fini(&closed);
 }
 
-Test(contexts, lane_that_is_given_up_takes_its_context_along)
+Test(context, lane_that_is_given_up_takes_its_context_along)
 {
     struct gate gate, closed;
     struct shop shop = { .closed = &closed };
@@ -322,7 +322,7 @@ static int rollup_body(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(contexts, rollup_has_one_for_each_key_by_text_by_number_and_by_lane)
+Test(context, rollup_has_one_for_each_key_by_text_by_number_and_by_lane)
 {
     struct shop shop = { 0 };
     lanepool_context_options contexts = shop_options();
@@ -353,7 +353,7 @@ Test(contexts, rollup_has_one_for_each_key_by_text_by_number_and_by_lane)
 
 /* --- ends --- */
 
-Test(contexts, shutdown_now_closes_them_all)
+Test(context, shutdown_now_closes_them_all)
 {
     struct gate gate;
     struct shop shop = { 0 };
@@ -395,7 +395,7 @@ static int ask_for_what_it_has_not(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(contexts, only_what_the_task_claims_and_only_where_there_are_contexts)
+Test(context, only_what_the_task_claims_and_only_where_there_are_contexts)
 {
     struct shop shop = { 0 };
     struct visit visit = { .shop = &shop, .claim = on(1) };
@@ -434,7 +434,7 @@ static void expect_refused(const lanepool_context_options *contexts, lanepool_la
     expect_status(lanepool_pool_create(&options, &pool), wanted);
 }
 
-Test(contexts, options_that_contradict_one_another_are_refused)
+Test(context, options_that_contradict_one_another_are_refused)
 {
     lanepool_context_options contexts = shop_options();
 
@@ -481,7 +481,7 @@ static int nested_body(lanepool_run *run, void *context)
     return lanepool_run_context(run, lanepool_key_none(), &value, NULL) != LANEPOOL_OK;
 }
 
-Test(contexts, callback_may_submit_and_a_wait_in_it_is_a_deadlock)
+Test(context, callback_may_submit_and_a_wait_in_it_is_a_deadlock)
 {
     struct nested nested = { 0 };
     lanepool_context_options contexts = LANEPOOL_CONTEXT_OPTIONS_INIT;

@@ -92,12 +92,12 @@ static void detach_in(lanepool_layout layout)
     gate_fini(&gate);
 }
 
-Test(held, detached_task_keeps_its_lanes_until_it_is_completed)
+Test(detach, detached_task_keeps_its_lanes_until_it_is_completed)
 {
     detach_in(LANEPOOL_PER_KEY);
 }
 
-Test(held, detached_task_can_be_completed_before_its_function_returns)
+Test(detach, detached_task_can_be_completed_before_its_function_returns)
 {
     struct gate gate;
     struct detaching detaching = { .gate = &gate, .completes_inside = true };
@@ -142,7 +142,7 @@ static void end_with_one_detached(bool at_once)
     gate_fini(&gate);
 }
 
-Test(held, pools_end_waits_for_detached_tasks)
+Test(detach, pools_end_waits_for_detached_tasks)
 {
     end_with_one_detached(false);
     end_with_one_detached(true);
@@ -194,7 +194,7 @@ static void give_one_of(size_t keys)
     gate_fini(&gate);
 }
 
-Test(held, lane_that_is_given_up_early_goes_on_and_the_others_stay)
+Test(detach, lane_that_is_given_up_early_goes_on_and_the_others_stay)
 {
     give_one_of(2);
     give_one_of(4);
@@ -260,7 +260,7 @@ static void name_lanes_of(lanepool_claim claimed, lanepool_claim other, bool was
     expect(!naming.holds_released[0] && !naming.holds_released[1]);
 }
 
-Test(held, lane_is_meant_by_its_key_and_by_any_handle_of_it)
+Test(detach, lane_is_meant_by_its_key_and_by_any_handle_of_it)
 {
     lanepool_claim long_text = lanepool_claim_of(
         lanepool_key_string("a key that is long enough to have a block of its own"),
@@ -279,7 +279,7 @@ Test(held, lane_is_meant_by_its_key_and_by_any_handle_of_it)
 }
 
 /* A handle of another pool means no lane here, even for an equal key. */
-Test(held, handle_of_another_pool_means_no_lane)
+Test(detach, handle_of_another_pool_means_no_lane)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_pool *other = pool_make(1, LANEPOOL_PER_KEY);
@@ -315,7 +315,7 @@ static int ask_for_contexts(lanepool_run *run, void *context)
 }
 
 /* No task was submitted with the handle. */
-Test(held, context_of_a_lane_is_asked_for_by_any_handle_of_it)
+Test(detach, context_of_a_lane_is_asked_for_by_any_handle_of_it)
 {
     struct shop shop = { 0 };
     lanepool_context_options contexts = shop_options();
@@ -396,7 +396,7 @@ static void hand_over_lanes(size_t keys, int code)
     gate_fini(&gate);
 }
 
-Test(held, heir_comes_before_all_that_waits_for_the_lanes)
+Test(detach, heir_comes_before_all_that_waits_for_the_lanes)
 {
     hand_over_lanes(0, 0);
     hand_over_lanes(1, 0);
@@ -420,7 +420,7 @@ static int try_all(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(held, lanes_per_worker_have_none_of_it)
+Test(detach, lanes_per_worker_have_none_of_it)
 {
     struct refused refused;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);

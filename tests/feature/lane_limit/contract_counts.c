@@ -50,7 +50,7 @@ static lanepool_lane *hold(lanepool_pool *pool, uint64_t key)
 
 /* --- limits of single lanes --- */
 
-Test(lane_counts, lane_has_a_limit_of_its_own)
+Test(lane_limit_counts, lane_has_a_limit_of_its_own)
 {
     struct gate gate;
     struct step steps[6] = { { .gate = &gate }, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } };
@@ -116,7 +116,7 @@ static void expect_blocked(lanepool_pool *pool, uint64_t count, const char *want
     lanepool_snapshot_release(snapshot);
 }
 
-Test(lane_counts, higher_limit_lets_blocked_submitters_go_on)
+Test(lane_limit_counts, higher_limit_lets_blocked_submitters_go_on)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -162,7 +162,7 @@ static bool everything_goes(const lanepool_task_view *a, const lanepool_task_vie
     return true;
 }
 
-Test(lane_counts, limits_need_keys_and_a_pool_that_counts)
+Test(lane_limit_counts, limits_need_keys_and_a_pool_that_counts)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -177,7 +177,7 @@ Test(lane_counts, limits_need_keys_and_a_pool_that_counts)
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
 }
 
-Test(lane_counts, snapshot_shows_what_is_pending_and_the_limit)
+Test(lane_limit_counts, snapshot_shows_what_is_pending_and_the_limit)
 {
     struct gate gate;
     struct step steps[3] = { { .gate = &gate }, { 0 }, { 0 } };
@@ -217,7 +217,7 @@ static void note_limit(void *context, const char *text, size_t size)
     }
 }
 
-Test(lane_counts, text_of_a_snapshot_says_how_full_a_lane_is)
+Test(lane_limit_counts, text_of_a_snapshot_says_how_full_a_lane_is)
 {
     struct gate gate;
     struct step step = { .gate = &gate };
@@ -239,7 +239,7 @@ Test(lane_counts, text_of_a_snapshot_says_how_full_a_lane_is)
 
 /* --- how long a task counts --- */
 
-Test(lane_counts, cancelled_task_counts_until_its_place_has_gone)
+Test(lane_limit_counts, cancelled_task_counts_until_its_place_has_gone)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -266,7 +266,7 @@ Test(lane_counts, cancelled_task_counts_until_its_place_has_gone)
     gate_fini(&gate);
 }
 
-Test(lane_counts, delayed_task_counts_from_its_submit_on)
+Test(lane_limit_counts, delayed_task_counts_from_its_submit_on)
 {
     struct step step = { 0 };
     lanepool_claim claim = lanepool_claim_of(lanepool_key_string("delayed"), LANEPOOL_EXCLUSIVE);
@@ -302,7 +302,7 @@ static int run_periodically(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(lane_counts, periodic_task_counts_until_its_series_is_over)
+Test(lane_limit_counts, periodic_task_counts_until_its_series_is_over)
 {
     struct gate gate;
     struct periodic periodic = { .gate = &gate };
@@ -349,7 +349,7 @@ static int give_up_and_hand_over(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(lane_counts, heir_counts_in_place_of_who_hands_over)
+Test(lane_limit_counts, heir_counts_in_place_of_who_hands_over)
 {
     struct gate gate;
     struct gate heirs;
@@ -384,7 +384,7 @@ Test(lane_counts, heir_counts_in_place_of_who_hands_over)
     gate_fini(&heirs);
 }
 
-Test(lane_counts, barriers_and_tasks_without_claims_count_in_no_lane)
+Test(lane_limit_counts, barriers_and_tasks_without_claims_count_in_no_lane)
 {
     struct gate gate;
     struct step steps[4] = { { .gate = &gate }, { 0 }, { 0 }, { 0 } };
@@ -415,7 +415,7 @@ static void ignore(void *context, const lanepool_task *task, uint64_t ticket)
     atomic_fetch_add(count, 1);
 }
 
-Test(lane_counts, what_is_handed_back_needs_no_room)
+Test(lane_limit_counts, what_is_handed_back_needs_no_room)
 {
     struct gate gate;
     struct step steps[3] = { { .gate = &gate }, { 0 }, { 0 } };
@@ -464,7 +464,7 @@ static void submit_each_key(lanepool_pool *pool)
     pool_settle(pool);
 }
 
-Test(lane_counts, keys_that_were_counted_leave_nothing)
+Test(lane_limit_counts, keys_that_were_counted_leave_nothing)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;

@@ -57,17 +57,17 @@ static void pause_the_pool(lanepool_layout layout)
     gate_fini(&gate);
 }
 
-Test(pauses, pool_starts_nothing_until_it_is_resumed)
+Test(pause, pool_starts_nothing_until_it_is_resumed)
 {
     pause_the_pool(LANEPOOL_PER_KEY);
 }
 
-Test(pauses, pool_starts_nothing_until_it_is_resumed_per_worker)
+Test(pause, pool_starts_nothing_until_it_is_resumed_per_worker)
 {
     pause_the_pool(LANEPOOL_PER_WORKER);
 }
 
-Test(pauses, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
+Test(pause, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -100,7 +100,7 @@ Test(pauses, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
 }
 
 /* The lane is paused while idle, through one handle, and resumed through another. */
-Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
+Test(pause, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
 {
     struct step step = { 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -120,7 +120,7 @@ Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
 
 /* The lane is resumed while the pause's gate still waits behind a running task, and paused
  * again. */
-Test(pauses, pause_that_was_not_reached_is_taken_back)
+Test(pause, pause_that_was_not_reached_is_taken_back)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -148,7 +148,7 @@ Test(pauses, pause_that_was_not_reached_is_taken_back)
 }
 
 /* The rollup is held back behind a barrier when the lane is paused behind a running task. */
-Test(pauses, lane_stays_its_tasks_when_a_rollup_behind_the_pause_is_cancelled)
+Test(pause, lane_stays_its_tasks_when_a_rollup_behind_the_pause_is_cancelled)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -204,7 +204,7 @@ static void write_text(void *context, const char *bytes, size_t size)
     text->size += size;
 }
 
-Test(pauses, task_in_a_paused_lane_says_so)
+Test(pause, task_in_a_paused_lane_says_so)
 {
     struct step step = { 0 };
     struct text text = { .size = 0 };
@@ -221,7 +221,7 @@ Test(pauses, task_in_a_paused_lane_says_so)
     pool_end(pool);
 }
 
-Test(pauses, shutdowns_resume)
+Test(pause, shutdowns_resume)
 {
     struct step steps[2] = { { 0 } };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -250,7 +250,7 @@ Test(pauses, shutdowns_resume)
     expect_eq(steps[0].cancels, 1);
 }
 
-Test(pauses, bad_arguments)
+Test(pause, bad_arguments)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);
     lanepool_lane *lane = lane_of(pool, 1);

@@ -20,7 +20,7 @@ static lanepool_future *submit(lanepool_pool *pool, struct visit *visit)
     return future;
 }
 
-Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
+Test(context_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
 {
     struct gate gate;
     struct shop shop = { 0 };
@@ -70,7 +70,7 @@ static size_t task_of(const lanepool_snapshot *snapshot, const struct visit *vis
     return task;
 }
 
-Test(contexts_seen, who_opens_one_and_who_waits_for_that_is_explained)
+Test(context_seen, who_opens_one_and_who_waits_for_that_is_explained)
 {
     struct gate gate;
     struct shop shop = { 0 };

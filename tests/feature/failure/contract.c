@@ -133,7 +133,7 @@ static void try_until_it_works(uint64_t delay_ns)
     }
 }
 
-Test(failures, task_is_tried_again_until_it_works)
+Test(failure, task_is_tried_again_until_it_works)
 {
     try_until_it_works(0);
     try_until_it_works(1000);
@@ -159,13 +159,13 @@ static void try_in_vain(uint64_t delay_ns)
     expect_eq(errors.seen[2].attempt, 3);
 }
 
-Test(failures, task_ends_with_its_last_attempt)
+Test(failure, task_ends_with_its_last_attempt)
 {
     try_in_vain(0);
     try_in_vain(1000);
 }
 
-Test(failures, what_conflicts_with_a_task_that_is_tried_again_waits)
+Test(failure, what_conflicts_with_a_task_that_is_tried_again_waits)
 {
     lanepool_failure_policy policy = policy_of(2, 1);
     struct gate gate;
@@ -192,7 +192,7 @@ Test(failures, what_conflicts_with_a_task_that_is_tried_again_waits)
     gate_fini(&gate);
 }
 
-Test(failures, own_policy_comes_before_the_pools)
+Test(failure, own_policy_comes_before_the_pools)
 {
     lanepool_failure_policy pools = policy_of(5, 0);
     lanepool_failure_policy own = LANEPOOL_FAILURE_POLICY_INIT;
@@ -204,7 +204,7 @@ Test(failures, own_policy_comes_before_the_pools)
     expect_eq(trying.calls, 1);
 }
 
-Test(failures, cancel_ends_the_retries_and_their_delay)
+Test(failure, cancel_ends_the_retries_and_their_delay)
 {
     /* The retry is due only because of the cancel. */
     lanepool_failure_policy policy = policy_of(9, UINT64_MAX / 8);
@@ -276,7 +276,7 @@ static void ask_after_the_first_attempt(uint64_t delay_ns, lanepool_failure_end 
     gate_fini(&gate);
 }
 
-Test(failures, who_was_asked_to_end_between_two_attempts_is_cancelled)
+Test(failure, who_was_asked_to_end_between_two_attempts_is_cancelled)
 {
     for (uint64_t delay_ns = 0; delay_ns < 2; delay_ns++) {
         ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_CONTINUE);
@@ -285,7 +285,7 @@ Test(failures, who_was_asked_to_end_between_two_attempts_is_cancelled)
     }
 }
 
-Test(failures, drain_waits_for_retries_and_a_shutdown_now_does_not)
+Test(failure, drain_waits_for_retries_and_a_shutdown_now_does_not)
 {
     lanepool_failure_policy soon = policy_of(3, 1000000);
     lanepool_failure_policy never = policy_of(3, UINT64_MAX / 8);
@@ -365,7 +365,7 @@ static lanepool_result fail_in(lanepool_pool *pool, lanepool_task_fn function,
     return await(future);
 }
 
-Test(failures, who_has_given_a_lane_away_is_not_tried_again)
+Test(failure, who_has_given_a_lane_away_is_not_tried_again)
 {
     lanepool_failure_policy policy = policy_of(4, 0);
     struct trying giving = { 0 };
@@ -386,7 +386,7 @@ Test(failures, who_has_given_a_lane_away_is_not_tried_again)
     }
 }
 
-Test(failures, each_run_of_a_periodic_task_ends_with_its_failure)
+Test(failure, each_run_of_a_periodic_task_ends_with_its_failure)
 {
     lanepool_failure_policy policy = policy_of(4, 0);
     struct errors errors = { .count = 0 };
@@ -422,7 +422,7 @@ Test(failures, each_run_of_a_periodic_task_ends_with_its_failure)
     gate_fini(&gate);
 }
 
-Test(failures, detached_task_is_tried_again_when_it_was_completed_as_failed)
+Test(failure, detached_task_is_tried_again_when_it_was_completed_as_failed)
 {
     lanepool_failure_policy policy = policy_of(4, 0);
     struct trying trying = { 0 };
@@ -440,7 +440,7 @@ static bool never_compatible(const lanepool_task_view *a, const lanepool_task_vi
     return false;
 }
 
-Test(failures, retries_keep_the_order_under_a_rule_too)
+Test(failure, retries_keep_the_order_under_a_rule_too)
 {
     lanepool_failure_policy policy = policy_of(2, 1000);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -460,7 +460,7 @@ Test(failures, retries_keep_the_order_under_a_rule_too)
     expect_eq(behind.runs, 1);
 }
 
-Test(failures, what_a_policy_cannot_be_is_refused)
+Test(failure, what_a_policy_cannot_be_is_refused)
 {
     lanepool_failure_policy policy = policy_of(1, 0);
     lanepool_failure_policy unknown = policy_of(1, 0);

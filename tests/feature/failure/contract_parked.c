@@ -76,7 +76,7 @@ static lanepool_result await(lanepool_future *future)
 
 /* --- listing --- */
 
-Test(parked, kept_task_is_listed_with_all_that_it_holds)
+Test(failure_parked, kept_task_is_listed_with_all_that_it_holds)
 {
     lanepool_claim claims[] = {
         lanepool_shared(3), lanepool_claim_of(lanepool_key_string("ledger"), LANEPOOL_EXCLUSIVE),
@@ -126,7 +126,7 @@ Test(parked, kept_task_is_listed_with_all_that_it_holds)
 
 /* --- resolving --- */
 
-Test(parked, lanes_are_held_until_the_task_is_resolved_and_no_other)
+Test(failure_parked, lanes_are_held_until_the_task_is_resolved_and_no_other)
 {
     struct failing failing = { .code = 5 };
     struct step behind = { 0 };
@@ -146,7 +146,7 @@ Test(parked, lanes_are_held_until_the_task_is_resolved_and_no_other)
     pool_end(pool);
 }
 
-Test(parked, retry_counts_its_attempts_anew_and_may_be_kept_again)
+Test(failure_parked, retry_counts_its_attempts_anew_and_may_be_kept_again)
 {
     struct failing failing = { .code = 5 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -169,7 +169,7 @@ Test(parked, retry_counts_its_attempts_anew_and_may_be_kept_again)
     expect_eq(failing.releases, 1);
 }
 
-Test(parked, drop_cancels_all_that_waits_in_its_lanes_and_nothing_else)
+Test(failure_parked, drop_cancels_all_that_waits_in_its_lanes_and_nothing_else)
 {
     struct failing failing = { .code = 5 };
     struct failing elsewhere = { .code = 6 };
@@ -201,7 +201,7 @@ Test(parked, drop_cancels_all_that_waits_in_its_lanes_and_nothing_else)
     expect_eq(beside.runs, 1);
 }
 
-Test(parked, answers_about_what_is_not_kept)
+Test(failure_parked, answers_about_what_is_not_kept)
 {
     struct step step = { 0 };
     lanepool_parked_tasks *failures;
@@ -221,7 +221,7 @@ Test(parked, answers_about_what_is_not_kept)
     pool_end(pool);
 }
 
-Test(parked, cancel_asks_a_kept_task_and_leaves_it_there)
+Test(failure_parked, cancel_asks_a_kept_task_and_leaves_it_there)
 {
     struct failing failing = { .code = 5 };
     size_t count = 0;
@@ -249,7 +249,7 @@ static int give_up_and_fail(lanepool_run *run, void *context)
     return lanepool_run_release(run, key) == LANEPOOL_OK ? 5 : 6;
 }
 
-Test(parked, who_has_given_a_lane_up_is_kept_in_the_others_and_not_tried_again)
+Test(failure_parked, who_has_given_a_lane_up_is_kept_in_the_others_and_not_tried_again)
 {
     lanepool_claim claims[] = { lanepool_exclusive(1), lanepool_exclusive(2) };
     lanepool_failure_policy policy = poison(3);
@@ -297,7 +297,7 @@ static void write_text(void *context, const char *piece, size_t size)
     text->bytes[text->size] = '\0';
 }
 
-Test(parked, snapshots_say_that_others_wait_for_it)
+Test(failure_parked, snapshots_say_that_others_wait_for_it)
 {
     struct failing failing = { .code = 5 };
     struct step behind = { 0 };
@@ -330,7 +330,7 @@ Test(parked, snapshots_say_that_others_wait_for_it)
 
 /* --- the pool's end --- */
 
-Test(parked, drain_says_when_all_that_is_left_is_held_up)
+Test(failure_parked, drain_says_when_all_that_is_left_is_held_up)
 {
     struct failing failing = { .code = 5 };
     struct step behind = { 0 };
@@ -356,7 +356,7 @@ Test(parked, drain_says_when_all_that_is_left_is_held_up)
     expect_eq(failing.calls, 5);
 }
 
-Test(parked, shutdown_now_ends_what_is_kept_and_hands_the_rest_back)
+Test(failure_parked, shutdown_now_ends_what_is_kept_and_hands_the_rest_back)
 {
     struct failing failing = { .code = 5 };
     struct step behind = { 0 };
@@ -375,7 +375,7 @@ Test(parked, shutdown_now_ends_what_is_kept_and_hands_the_rest_back)
     expect_eq(behind.cancels, 1);
 }
 
-Test(parked, barrier_that_fails_holds_everything_up)
+Test(failure_parked, barrier_that_fails_holds_everything_up)
 {
     lanepool_claim all = lanepool_claim_all();
     struct failing failing = { .code = 5 };
@@ -397,7 +397,7 @@ Test(parked, barrier_that_fails_holds_everything_up)
     expect_eq(behind.runs, 1);
 }
 
-Test(parked, drop_of_a_barrier_skips_it_and_a_cancel_takes_what_is_behind_it)
+Test(failure_parked, drop_of_a_barrier_skips_it_and_a_cancel_takes_what_is_behind_it)
 {
     lanepool_claim all = lanepool_claim_all();
     struct failing failing = { .code = 5 };
@@ -428,7 +428,7 @@ static bool never_compatible(const lanepool_task_view *a, const lanepool_task_vi
     return false;
 }
 
-Test(parked, works_with_a_rule_of_the_programs)
+Test(failure_parked, works_with_a_rule_of_the_programs)
 {
     lanepool_failure_policy policy = poison(0);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;

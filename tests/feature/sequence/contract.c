@@ -76,7 +76,7 @@ static bool always(const lanepool_task_view *a, const lanepool_task_view *b, voi
     return true;
 }
 
-Test(sequences, bad_executors_are_refused)
+Test(sequence, bad_executors_are_refused)
 {
     lanepool_executor_functions functions = LANEPOOL_EXECUTOR_FUNCTIONS_INIT;
     struct {
@@ -124,7 +124,7 @@ static lanepool_status submit_with(lanepool_sequence *sequence, lanepool_task ta
     return status;
 }
 
-Test(sequences, bad_tasks_are_refused)
+Test(sequence, bad_tasks_are_refused)
 {
     struct keeper keeper;
     struct step step = { 0 };
@@ -168,7 +168,7 @@ Test(sequences, bad_tasks_are_refused)
 
 /* --- the works that an executor gets --- */
 
-Test(sequences, s2_3_only_the_first_task_of_an_idle_sequence_hands_work_over)
+Test(sequence, s2_3_only_the_first_task_of_an_idle_sequence_hands_work_over)
 {
     enum { TASKS = 200 };
     struct keeper keeper;
@@ -225,7 +225,7 @@ static lanepool_status run_inside(void *context, lanepool_work *work)
     return LANEPOOL_OK;
 }
 
-Test(sequences, s2_3_executor_that_runs_inside_of_the_call_does_not_recurse)
+Test(sequence, s2_3_executor_that_runs_inside_of_the_call_does_not_recurse)
 {
     lanepool_executor_functions functions = LANEPOOL_EXECUTOR_FUNCTIONS_INIT;
     struct depths depths = { .left = 10000, .least = UINTPTR_MAX };
@@ -244,7 +244,7 @@ Test(sequences, s2_3_executor_that_runs_inside_of_the_call_does_not_recurse)
     expect_ok(lanepool_executor_destroy(executor));
 }
 
-Test(sequences, s2_8_executor_that_runs_nothing_holds_up_nobody)
+Test(sequence, s2_8_executor_that_runs_nothing_holds_up_nobody)
 {
     struct keeper keeper;
     struct step steps[3] = { { 0 } };
@@ -270,7 +270,7 @@ Test(sequences, s2_8_executor_that_runs_nothing_holds_up_nobody)
     expect_eq(steps[0].runs, 0);
 }
 
-Test(sequences, s2_8_work_that_runs_twice_and_late_does_no_harm)
+Test(sequence, s2_8_work_that_runs_twice_and_late_does_no_harm)
 {
     struct keeper keeper;
     struct step steps[4] = { { 0 } };
@@ -311,7 +311,7 @@ static void *run_with_the_crowd(void *argument)
     return NULL;
 }
 
-Test(sequences, s2_8_one_work_on_many_threads_at_once_runs_each_task_once)
+Test(sequence, s2_8_one_work_on_many_threads_at_once_runs_each_task_once)
 {
     struct keeper keeper;
     struct step steps[40];
@@ -344,7 +344,7 @@ Test(sequences, s2_8_one_work_on_many_threads_at_once_runs_each_task_once)
     expect_ok(lanepool_executor_destroy(keeper.executor));
 }
 
-Test(sequences, s2_8_refusal_is_answered_and_changes_nothing)
+Test(sequence, s2_8_refusal_is_answered_and_changes_nothing)
 {
     struct keeper keeper;
     struct step steps[2] = { { 0 } };
@@ -390,7 +390,7 @@ static int ask_inside(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(sequences, waits_inside_for_what_stands_behind_are_deadlocks_at_once)
+Test(sequence, waits_inside_for_what_stands_behind_are_deadlocks_at_once)
 {
     struct keeper keeper;
     struct inside inside = { 0 };
@@ -430,7 +430,7 @@ static void look_and_submit(void *context, const lanepool_result *result)
     found->submitted = submit(found->sequence, &found->next, NULL);
 }
 
-Test(sequences, results_failures_and_continuations_are_those_of_futures)
+Test(sequence, results_failures_and_continuations_are_those_of_futures)
 {
     struct keeper keeper;
     struct step step = { .code = -7, .value = &step };
@@ -465,7 +465,7 @@ static void *run_all_kept(void *argument)
     return argument;
 }
 
-Test(sequences, task_that_ends_its_thread_is_abandoned_and_the_sequence_goes_on)
+Test(sequence, task_that_ends_its_thread_is_abandoned_and_the_sequence_goes_on)
 {
     struct keeper keeper;
     struct step next = { 0 };
@@ -510,7 +510,7 @@ static void take_task(void *context, const lanepool_task *task, uint64_t ticket)
 }
 
 /* A stopped pool hands back the work of a sequence; the test submits it to another pool. */
-Test(sequences, handed_back_work_of_a_pool_can_go_to_another)
+Test(sequence, handed_back_work_of_a_pool_can_go_to_another)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -541,7 +541,7 @@ Test(sequences, handed_back_work_of_a_pool_can_go_to_another)
     gate_fini(&gate);
 }
 
-Test(sequences, stopped_pool_cancels_what_waits_in_its_sequences)
+Test(sequence, stopped_pool_cancels_what_waits_in_its_sequences)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };

@@ -44,7 +44,7 @@ static void cancel_and_wait_inside(lanepool_executor *executor)
     expect_ok(lanepool_sequence_destroy(self.sequence));
 }
 
-Test(sequences_cancelled, wait_is_a_deadlock_on_a_pool)
+Test(sequence_cancelled, wait_is_a_deadlock_on_a_pool)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
@@ -68,7 +68,7 @@ static lanepool_status keep(void *context, lanepool_work *work)
     return LANEPOOL_OK;
 }
 
-Test(sequences_cancelled, wait_is_a_deadlock_on_another_executor)
+Test(sequence_cancelled, wait_is_a_deadlock_on_another_executor)
 {
     lanepool_work *kept = NULL;
     lanepool_executor *executor;

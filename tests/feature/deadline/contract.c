@@ -48,7 +48,7 @@ static void expect_expired(const struct step *step)
     expect_eq(step->releases, 1);
 }
 
-Test(deadlines, task_that_has_not_started_in_time_is_cancelled_and_leaves_its_lanes)
+Test(deadline, task_that_has_not_started_in_time_is_cancelled_and_leaves_its_lanes)
 {
     struct busy busy;
     struct step late = { 0 };
@@ -82,7 +82,7 @@ static void run_alone(struct step *step, lanepool_task *task)
     expect_eq(step->runs, 1);
 }
 
-Test(deadlines, task_that_starts_in_time_runs)
+Test(deadline, task_that_starts_in_time_runs)
 {
     struct step step = { 0 };
     lanepool_task task = step_task(&step, NULL, 0);
@@ -92,7 +92,7 @@ Test(deadlines, task_that_starts_in_time_runs)
     run_alone(&step, &task);
 }
 
-Test(deadlines, members_of_a_batch_and_a_group_expire_with_their_completions)
+Test(deadline, members_of_a_batch_and_a_group_expire_with_their_completions)
 {
     enum { TASKS = 100 };
     static struct step steps[TASKS];
@@ -127,7 +127,7 @@ Test(deadlines, members_of_a_batch_and_a_group_expire_with_their_completions)
     }
 }
 
-Test(deadlines, deadline_of_a_delayed_task_counts_from_its_delay)
+Test(deadline, deadline_of_a_delayed_task_counts_from_its_delay)
 {
     struct busy busy;
     struct step late = { 0 };
@@ -152,7 +152,7 @@ Test(deadlines, deadline_of_a_delayed_task_counts_from_its_delay)
     expect_expired(&late);
 }
 
-Test(deadlines, ready_task_of_a_pump_expires_too)
+Test(deadline, ready_task_of_a_pump_expires_too)
 {
     struct step step = { 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -205,7 +205,7 @@ static bool nothing_is_compatible(const lanepool_task_view *a, const lanepool_ta
     return false;
 }
 
-Test(deadlines, hold_in_each_kind_of_pool)
+Test(deadline, hold_in_each_kind_of_pool)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -241,7 +241,7 @@ static int hand_over(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(deadlines, receiver_that_gets_its_lanes_too_late_is_cancelled)
+Test(deadline, receiver_that_gets_its_lanes_too_late_is_cancelled)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
@@ -267,7 +267,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
     returned = *task;
 }
 
-Test(deadlines, handed_back_task_brings_its_deadlines)
+Test(deadline, handed_back_task_brings_its_deadlines)
 {
     struct busy busy;
     struct step waiting = { 0 };
@@ -296,7 +296,7 @@ static int run_until_asked(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(deadlines, task_that_runs_too_long_is_asked_to_end_and_ends_as_it_likes)
+Test(deadline, task_that_runs_too_long_is_asked_to_end_and_ends_as_it_likes)
 {
     struct step step = { 0 };
     lanepool_task task = step_task(&step, NULL, 0);
@@ -306,7 +306,7 @@ Test(deadlines, task_that_runs_too_long_is_asked_to_end_and_ends_as_it_likes)
     run_alone(&step, &task);
 }
 
-Test(deadlines, periodic_and_sequence_tasks_have_none)
+Test(deadline, periodic_and_sequence_tasks_have_none)
 {
     struct step step = { 0 };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -356,7 +356,7 @@ static lanepool_task detaching_task(struct detaching *detaching, const lanepool_
     return task;
 }
 
-Test(deadlines, detached_task_that_is_not_completed_in_time_ends_and_its_lanes_go_on)
+Test(deadline, detached_task_that_is_not_completed_in_time_ends_and_its_lanes_go_on)
 {
     struct detaching detaching = { .gate = NULL };
     struct step behind = { 0 };
@@ -377,7 +377,7 @@ Test(deadlines, detached_task_that_is_not_completed_in_time_ends_and_its_lanes_g
     expect_status(lanepool_task_complete(detaching.detached, 0, NULL), LANEPOOL_DONE);
 }
 
-Test(deadlines, detached_task_that_times_out_is_parked_if_its_policy_says_so)
+Test(deadline, detached_task_that_times_out_is_parked_if_its_policy_says_so)
 {
     struct detaching detaching = { .gate = NULL };
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
@@ -401,7 +401,7 @@ Test(deadlines, detached_task_that_times_out_is_parked_if_its_policy_says_so)
     expect_status(status_of(future), LANEPOOL_TIMED_OUT);
 }
 
-Test(deadlines, shutdown_now_ends_detached_tasks_and_their_handles_stay_valid)
+Test(deadline, shutdown_now_ends_detached_tasks_and_their_handles_stay_valid)
 {
     struct detaching detaching[2] = { { .gate = NULL }, { .gate = NULL } };
     struct gate gate;

@@ -114,7 +114,7 @@ static lanepool_future *add_awaitable(struct scene *scene, char name, uint32_t p
 
 /* --- accepted and refused priorities --- */
 
-Test(priorities, are_refused_where_there_are_none)
+Test(priority, are_refused_where_there_are_none)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
@@ -135,7 +135,7 @@ Test(priorities, are_refused_where_there_are_none)
     expect_eq(step.runs, 1);
 }
 
-Test(priorities, beyond_the_highest_are_refused_and_so_are_wrong_tags)
+Test(priority, beyond_the_highest_are_refused_and_so_are_wrong_tags)
 {
     lanepool_options options = with_priorities(1);
     lanepool_pool *pool = pool_make_with(&options);
@@ -155,7 +155,7 @@ Test(priorities, beyond_the_highest_are_refused_and_so_are_wrong_tags)
 
 /* --- the order of ready tasks --- */
 
-Test(priorities, the_highest_starts_first_and_of_equal_ones_the_first)
+Test(priority, the_highest_starts_first_and_of_equal_ones_the_first)
 {
     struct scene *scene = scene_make();
 
@@ -167,7 +167,7 @@ Test(priorities, the_highest_starts_first_and_of_equal_ones_the_first)
     scene_end(scene, "abBcd");
 }
 
-Test(priorities, do_not_change_the_order_of_a_lane)
+Test(priority, do_not_change_the_order_of_a_lane)
 {
     struct scene *scene = scene_make();
 
@@ -180,7 +180,7 @@ Test(priorities, do_not_change_the_order_of_a_lane)
 
 /* A worker chooses anew when a task has returned: tasks accepted during that task take part, and
  * may precede the tasks that it has made ready. */
-Test(priorities, a_worker_goes_on_with_the_highest_not_with_its_chain)
+Test(priority, a_worker_goes_on_with_the_highest_not_with_its_chain)
 {
     struct scene *scene = scene_make();
 
@@ -190,7 +190,7 @@ Test(priorities, a_worker_goes_on_with_the_highest_not_with_its_chain)
     scene_end(scene, "abc");
 }
 
-Test(priorities, count_among_many_of_one_batch)
+Test(priority, count_among_many_of_one_batch)
 {
     struct scene *scene = scene_make();
     struct step low[200] = { 0 };
@@ -206,7 +206,7 @@ Test(priorities, count_among_many_of_one_batch)
 
 /* --- inheritance --- */
 
-Test(priorities, who_waits_lends_to_what_stands_before_it)
+Test(priority, who_waits_lends_to_what_stands_before_it)
 {
     struct scene *scene = scene_make();
 
@@ -218,7 +218,7 @@ Test(priorities, who_waits_lends_to_what_stands_before_it)
     scene_end(scene, "abcde");
 }
 
-Test(priorities, lend_through_rollups)
+Test(priority, lend_through_rollups)
 {
     struct scene *scene = scene_make();
 
@@ -231,7 +231,7 @@ Test(priorities, lend_through_rollups)
     scene_end(scene, "abcdef");
 }
 
-Test(priorities, lend_to_shared_ones_that_are_in_the_way_only)
+Test(priority, lend_to_shared_ones_that_are_in_the_way_only)
 {
     struct scene *scene = scene_make();
 
@@ -245,7 +245,7 @@ Test(priorities, lend_to_shared_ones_that_are_in_the_way_only)
     scene_end(scene, "abcdfge");
 }
 
-Test(priorities, shared_ones_lend_beyond_their_own_run)
+Test(priority, shared_ones_lend_beyond_their_own_run)
 {
     struct scene *scene = scene_make();
 
@@ -257,7 +257,7 @@ Test(priorities, shared_ones_lend_beyond_their_own_run)
 }
 
 /* Rollups meet in several lanes: in the same lane twice, and both ways round. */
-Test(priorities, lend_where_rollups_cross)
+Test(priority, lend_where_rollups_cross)
 {
     struct scene *scene = scene_make();
 
@@ -270,7 +270,7 @@ Test(priorities, lend_where_rollups_cross)
     scene_end(scene, "abcdex");
 }
 
-Test(priorities, a_cancelled_rollup_holds_nothing_up)
+Test(priority, a_cancelled_rollup_holds_nothing_up)
 {
     struct scene *scene = scene_make();
 
@@ -287,7 +287,7 @@ Test(priorities, a_cancelled_rollup_holds_nothing_up)
     scene_end(scene, "abcd");
 }
 
-Test(priorities, a_cancelled_rollup_that_has_its_lanes_goes_before_all)
+Test(priority, a_cancelled_rollup_that_has_its_lanes_goes_before_all)
 {
     struct scene *scene = scene_make();
 
@@ -329,7 +329,7 @@ static int give_and_hand_over(lanepool_run *run, void *context)
     return (int)status;
 }
 
-Test(priorities, an_heir_has_what_its_giver_was_lent)
+Test(priority, an_heir_has_what_its_giver_was_lent)
 {
     struct scene *scene = scene_make();
     lanepool_claim claims[3];
@@ -358,7 +358,7 @@ Test(priorities, an_heir_has_what_its_giver_was_lent)
 
 /* A rollup that avoids poison leaves the poisoned lane. Later tasks in that lane block, and are
  * blocked by, only the task that has poisoned it. */
-Test(priorities, are_not_lent_to_who_has_left_a_poisoned_lane)
+Test(priority, are_not_lent_to_who_has_left_a_poisoned_lane)
 {
     struct scene *scene = scene_make();
     lanepool_claim claims[2];
@@ -403,7 +403,7 @@ static int wait_inside(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(priorities, a_wait_inside_a_task_lends_to_what_it_waits_for)
+Test(priority, a_wait_inside_a_task_lends_to_what_it_waits_for)
 {
     lanepool_options options = with_priorities(2);
     lanepool_pool *pool = pool_make_with(&options);
@@ -477,7 +477,7 @@ static int rounds_before_low(uint64_t age_ns)
     return ticking.rounds_before_low;
 }
 
-Test(priorities, a_task_that_waits_for_long_rises)
+Test(priority, a_task_that_waits_for_long_rises)
 {
     expect_eq(rounds_before_low(LANEPOOL_FOREVER), 24);
     expect(rounds_before_low(1) <= (int)LANEPOOL_PRIORITY_MAX + 2);
@@ -491,7 +491,7 @@ static bool all_are_compatible(const lanepool_task_view *a, const lanepool_task_
     return a->context != b->context;
 }
 
-Test(priorities, order_ready_tasks_of_a_rule_of_the_programs)
+Test(priority, order_ready_tasks_of_a_rule_of_the_programs)
 {
     lanepool_options options = with_priorities(1);
     options.is_compatible = all_are_compatible;
@@ -503,7 +503,7 @@ Test(priorities, order_ready_tasks_of_a_rule_of_the_programs)
     scene_end(scene, "abc");
 }
 
-Test(priorities, of_delayed_tasks_count_when_they_are_due)
+Test(priority, of_delayed_tasks_count_when_they_are_due)
 {
     struct scene *scene = scene_make();
     lanepool_claim claim;
@@ -530,7 +530,7 @@ static void hand_back(void *context, const lanepool_task *task, uint64_t ticket)
     *(uint32_t *)context += task->priority;
 }
 
-Test(priorities, are_handed_back_with_their_tasks)
+Test(priority, are_handed_back_with_their_tasks)
 {
     struct scene *scene = scene_make();
     uint32_t sum = 0;
@@ -546,7 +546,7 @@ Test(priorities, are_handed_back_with_their_tasks)
     free(scene);
 }
 
-Test(priorities, are_shown_with_what_was_lent)
+Test(priority, are_shown_with_what_was_lent)
 {
     struct scene *scene = scene_make();
     char text[1024] = "";

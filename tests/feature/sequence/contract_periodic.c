@@ -95,7 +95,7 @@ static void run_until_it_ends_itself(lanepool_executor *executor, int64_t delay_
     }
 }
 
-Test(sequences_periodic, task_runs_until_it_ends_its_series)
+Test(sequence_periodic, task_runs_until_it_ends_its_series)
 {
     FOR_EACH_EXECUTOR(under)
     {
@@ -109,7 +109,7 @@ Test(sequences_periodic, task_runs_until_it_ends_its_series)
     }
 }
 
-Test(sequences_periodic, series_that_waits_is_cancelled_at_once)
+Test(sequence_periodic, series_that_waits_is_cancelled_at_once)
 {
     FOR_EACH_EXECUTOR(under)
     {
@@ -124,7 +124,7 @@ Test(sequences_periodic, series_that_waits_is_cancelled_at_once)
     }
 }
 
-Test(sequences_periodic, series_ends_with_its_sequence)
+Test(sequence_periodic, series_ends_with_its_sequence)
 {
     FOR_EACH_EXECUTOR(under)
     {
@@ -144,7 +144,7 @@ Test(sequences_periodic, series_ends_with_its_sequence)
     }
 }
 
-Test(sequences_periodic, wrong_arguments_are_refused)
+Test(sequence_periodic, wrong_arguments_are_refused)
 {
     FOR_EACH_EXECUTOR(under)
     {

@@ -3,7 +3,7 @@
 #include "support/step.h"
 #include "support/test.h"
 
-Test(groups_members, members_may_be_of_several_pools_and_come_in_batches)
+Test(group_members, members_may_be_of_several_pools_and_come_in_batches)
 {
     enum { TASKS = 200 };
     static struct step steps[2][TASKS];
@@ -55,7 +55,7 @@ static int hand_over(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(groups_members, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a_pumps)
+Test(group_members, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a_pumps)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
@@ -78,7 +78,7 @@ Test(groups_members, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a
     lanepool_group_destroy(group);
 }
 
-Test(groups_members, refused_tasks_are_no_members)
+Test(group_members, refused_tasks_are_no_members)
 {
     struct step step = { 0 };
     lanepool_group *group = group_make(true);
@@ -98,7 +98,7 @@ Test(groups_members, refused_tasks_are_no_members)
     lanepool_group_destroy(group);
 }
 
-Test(groups_members, member_that_its_submitter_runs_is_a_member_too)
+Test(group_members, member_that_its_submitter_runs_is_a_member_too)
 {
     struct step steps[2] = { { 0 } };
     struct gate gate;
@@ -131,7 +131,7 @@ Test(groups_members, member_that_its_submitter_runs_is_a_member_too)
 
 /* --- members of a closed group --- */
 
-Test(groups_members, batch_ends_at_the_first_member_of_a_closed_group)
+Test(group_members, batch_ends_at_the_first_member_of_a_closed_group)
 {
     struct step steps[3] = { { 0 } };
     lanepool_group *group = group_make(false);
@@ -152,7 +152,7 @@ Test(groups_members, batch_ends_at_the_first_member_of_a_closed_group)
     lanepool_group_destroy(group);
 }
 
-Test(groups_members, lanes_are_not_handed_over_to_a_member_of_a_closed_group)
+Test(group_members, lanes_are_not_handed_over_to_a_member_of_a_closed_group)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
@@ -226,12 +226,12 @@ static void stop_with_a_member_behind(bool destroys_first)
     gate_fini(&gate);
 }
 
-Test(groups_members, members_that_are_handed_back_end_as_cancelled_and_bring_their_group)
+Test(group_members, members_that_are_handed_back_end_as_cancelled_and_bring_their_group)
 {
     stop_with_a_member_behind(false);
 }
 
-Test(groups_members, members_that_are_handed_back_bring_no_group_that_is_destroyed)
+Test(group_members, members_that_are_handed_back_bring_no_group_that_is_destroyed)
 {
     stop_with_a_member_behind(true);
 }

@@ -78,7 +78,7 @@ static uint64_t open_count(lanepool_pool *pool)
     return stats.contexts;
 }
 
-Test(contexts_limited, at_the_limit_the_longest_idle_one_is_closed_first)
+Test(context_limited, at_the_limit_the_longest_idle_one_is_closed_first)
 {
     struct shop shop = { 0 };
     lanepool_pool *pool = limited_pool(&shop, 2);
@@ -101,7 +101,7 @@ Test(contexts_limited, at_the_limit_the_longest_idle_one_is_closed_first)
     }
 }
 
-Test(contexts_limited, task_is_told_if_all_are_in_use)
+Test(context_limited, task_is_told_if_all_are_in_use)
 {
     struct shop shop = { 0 };
     struct gate gate;
@@ -125,7 +125,7 @@ Test(contexts_limited, task_is_told_if_all_are_in_use)
     gate_fini(&gate);
 }
 
-Test(contexts_limited, use_may_end_before_the_task)
+Test(context_limited, use_may_end_before_the_task)
 {
     struct shop shop = { 0 };
     struct visitor visitor = { .count = 2, .releases = true };
@@ -140,7 +140,7 @@ Test(contexts_limited, use_may_end_before_the_task)
     expect_eq(shop.faults, 0);
 }
 
-Test(contexts_limited, dropped_one_is_closed_and_opened_anew)
+Test(context_limited, dropped_one_is_closed_and_opened_anew)
 {
     struct shop shop = { 0 };
     struct visitor dropper = { .count = 1, .drops = true };
@@ -171,7 +171,7 @@ static int end_unused(lanepool_run *run, void *context)
     return 0;
 }
 
-Test(contexts_limited, only_what_is_used_can_be_released_or_dropped)
+Test(context_limited, only_what_is_used_can_be_released_or_dropped)
 {
     struct shop shop = { 0 };
     lanepool_status answers[2] = { LANEPOOL_OK, LANEPOOL_OK };
