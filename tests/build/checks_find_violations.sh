@@ -228,10 +228,10 @@ last=$(sed -n 's/^scenario_count=//p' "$here/scenarios.sh")
 # Writes a table of scenarios: the first row names tests of every form, the others one test each.
 scenarios() {
     mkdir -p "$place/p/tests/simulated" "$place/p/tests/stress"
-    printf 'Test(simulated_scenarios, turn)\n{\n}\n/* not this_one */\n' \
-        >"$place/p/tests/simulated/simulated_scenarios.c"
+    printf 'SCENARIO(turn, RANDOM)\n{\n}\n/* not this_one */\n' >"$place/p/tests/simulated/turns.c"
+    printf 'SCENARIO(move, RANDOM)\n{\n}\n' >"$place/p/tests/feature/good/scenarios.c"
     echo 'lanepool_add_stress_run(long long --tasks 3)' >"$place/p/tests/stress/CMakeLists.txt"
-    echo '| 1 | s | p | `unit.good/is_here`, `contract.good_part/is_here`, `stress.long` | `simulated_scenarios/turn` | | |'
+    echo '| 1 | s | p | `unit.good/is_here`, `contract.good_part/is_here`, `stress.long` | `simulated_scenarios/turn`, `simulated_scenarios/move` | | |'
     for ((row = 2; row < last; row++)); do
         echo "| $row | s | p | \`unit.good/is_here\` | | | |"
     done
@@ -254,6 +254,7 @@ scenarios_lack "a suite that does not exist" '7s/good/bad/'
 scenarios_lack "a suite of a feature that does not exist" '1s/good_part/bad/'
 scenarios_lack "a program that CTest does not know" '1s/long/lon/'
 scenarios_lack "a simulated test that does not exist" '1s/turn/tur/'
+scenarios_lack "a simulated test of a feature that does not exist" '1s/move/mov/'
 scenarios_lack "a simulated test that only a comment names" '1s/turn/this_one/'
 
 # Makes a library that declares one function. Succeeds if its symbols are right.

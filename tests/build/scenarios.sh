@@ -14,24 +14,11 @@ complain() {
     failed=1
 }
 
-# Prints a file without its comments, so that a name in a comment does not count as a test.
-code_of() { # code_of <file>...
-    "${CC:-cc}" -fpreprocessed -dD -E -P "$@" 2>/dev/null
-}
-
-# The code of the tests on the simulated platform; empty if there are none.
-simulated_code=
-if [ -d tests/simulated ]; then
-    simulated_code=$(find tests/simulated -name '*.[ch]' | sort | while IFS= read -r file; do
-        code_of "$file"
-    done)
-fi
-
 is_there() { # is_there <name of a test>
     local program=${1%%.*} name=${1#*.}
     case $1 in
     simulated_scenarios/*)
-        [ ! -d tests/simulated ] || grep -qwF "${1#*/}" <<<"$simulated_code"
+        grep -qsE "^SCENARIO\(${1#*/}," tests/simulated/*.c tests/feature/*/scenarios*.c
         ;;
     model.spin_*)
         [ -f "tests/model/${name#spin_}.pml" ]

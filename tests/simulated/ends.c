@@ -2,7 +2,7 @@
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
-static void scenario_06_shutdown_now_races_a_start(void)
+SCENARIO(scenario_06_shutdown_now_races_a_start, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = scene_task("A");
@@ -22,7 +22,7 @@ static void submit_or_be_refused(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-static void scenario_10_drain_races_submits(void)
+SCENARIO(scenario_10_drain_races_submits, EXHAUSTIVE)
 {
     scene_open_with(1);
     scene_spawn(submit_or_be_refused, scene_task("A"));
@@ -35,7 +35,7 @@ static void scenario_10_drain_races_submits(void)
 }
 
 /* Two tasks run. The tasks behind them have latched some of their lanes, or none. */
-static void scenario_11_shutdown_now_with_queued_rollups(void)
+SCENARIO(scenario_11_shutdown_now_with_queued_rollups, RANDOM)
 {
     static const char *const claims[] = { "A", "B", "ABC", "CD", "aE", "DE", "E" };
     scene_open_with(2);
@@ -79,7 +79,7 @@ static uint32_t count_calls(int call)
     return count;
 }
 
-static void scenario_12_three_shutdowns_at_once(void)
+SCENARIO(scenario_12_three_shutdowns_at_once, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "A" };
     scene_open_with(2);
@@ -106,7 +106,7 @@ static void wait_at_first_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-static void scenario_13_await_gives_up_and_is_repeated(void)
+SCENARIO(scenario_13_await_gives_up_and_is_repeated, RANDOM)
 {
     scene_open_with(1);
     scene_make_gates(1);
@@ -136,7 +136,7 @@ static void end_own_pool(struct scene_task *self)
     EXPECT(!lanepool_pool_is_shut_down(scene.pool));
 }
 
-static void scenario_14_destroy_inside_a_task(void)
+SCENARIO(scenario_14_destroy_inside_a_task, RANDOM)
 {
     scene_open_with(2);
     struct scene_task *task = scene_task("A");
@@ -162,7 +162,7 @@ static void submit_before_and_after_a_stop(struct scene_task *self)
     EXPECT_STATUS(SHUT_DOWN, scene_submit_or_run(self + 4));
 }
 
-static void scenario_15_submit_after_shutdown_and_inside_a_drain(void)
+SCENARIO(scenario_15_submit_after_shutdown_and_inside_a_drain, RANDOM)
 {
     scene_open_with(2);
     scene_make_gates(2);
@@ -181,11 +181,3 @@ static void scenario_15_submit_after_shutdown_and_inside_a_drain(void)
     scene_open_gate(0);
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_ends, SCENARIO(scenario_06_shutdown_now_races_a_start, EXHAUSTIVE),
-               SCENARIO(scenario_10_drain_races_submits, EXHAUSTIVE),
-               SCENARIO(scenario_11_shutdown_now_with_queued_rollups, RANDOM),
-               SCENARIO(scenario_12_three_shutdowns_at_once, RANDOM),
-               SCENARIO(scenario_13_await_gives_up_and_is_repeated, RANDOM),
-               SCENARIO(scenario_14_destroy_inside_a_task, RANDOM),
-               SCENARIO(scenario_15_submit_after_shutdown_and_inside_a_drain, RANDOM));

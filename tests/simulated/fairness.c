@@ -26,7 +26,7 @@ static uint32_t starts_between(uint64_t from, uint64_t to)
 /* All tasks are ready before the tasks of the busy key begin to run, more than the worker's ring
  * holds. There is one worker, so that the order of starts does not depend on which fiber is
  * delayed. */
-static void flooded_key_passes_over_no_cold_one_in_a_full_queue(void)
+SCENARIO(flooded_key_passes_over_no_cold_one_in_a_full_queue, RANDOM)
 {
     static const char *const keys[COLD] = { "B", "C", "D", "E" };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -61,6 +61,3 @@ static void flooded_key_passes_over_no_cold_one_in_a_full_queue(void)
         EXPECT(starts_between(noted_at(&cold[i]->submit_end), noted_at(&cold[i]->call_begin)) <
                (i + 2) * (QUANTUM + 1));
 }
-
-SCENARIO_TABLE(scenarios_fairness,
-               SCENARIO(flooded_key_passes_over_no_cold_one_in_a_full_queue, RANDOM));

@@ -53,14 +53,14 @@ static void stop_before_the_end_of_what_runs(void)
     scene_end();
 }
 
-static void scenario_65_what_waits_when_the_pool_stops_never_starts(void)
+SCENARIO(scenario_65_what_waits_when_the_pool_stops_never_starts, EXHAUSTIVE)
 {
     open_with(2);
     run_one_before_the_others();
     stop_before_the_end_of_what_runs();
 }
 
-static void scenario_65_what_waits_when_the_pool_pauses_starts_after_the_resume(void)
+SCENARIO(scenario_65_what_waits_when_the_pool_pauses_starts_after_the_resume, EXHAUSTIVE)
 {
     open_with(2);
     const struct scene_task *holder = run_one_before_the_others();
@@ -86,7 +86,7 @@ static void wait_for_second(struct scene_task *self)
     EXPECT_STATUS(SHUT_DOWN, lanepool_future_wait(scene.tasks[1].future, LANEPOOL_FOREVER, NULL));
 }
 
-static void scenario_65_wait_inside_runs_nothing_that_waits_when_the_pool_stops(void)
+SCENARIO(scenario_65_wait_inside_runs_nothing_that_waits_when_the_pool_stops, EXHAUSTIVE)
 {
     scene_open_with(2);
     scene_make_gates(2);
@@ -102,8 +102,3 @@ static void scenario_65_wait_inside_runs_nothing_that_waits_when_the_pool_stops(
     scene_wait_at_gate(1);
     stop_before_the_end_of_what_runs();
 }
-
-SCENARIO_TABLE(
-    scenarios_halts, SCENARIO(scenario_65_what_waits_when_the_pool_stops_never_starts, EXHAUSTIVE),
-    SCENARIO(scenario_65_wait_inside_runs_nothing_that_waits_when_the_pool_stops, EXHAUSTIVE),
-    SCENARIO(scenario_65_what_waits_when_the_pool_pauses_starts_after_the_resume, EXHAUSTIVE));

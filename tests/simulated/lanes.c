@@ -3,7 +3,7 @@
 #include "simulated/scene.h"
 
 /* The tasks of both lanes end while the rollup over both is submitted. */
-static void scenario_16_rollup_over_every_lane(void)
+SCENARIO(scenario_16_rollup_over_every_lane, EXHAUSTIVE)
 {
     scene_open_with(2);
     struct scene_task *one = scene_task("A");
@@ -30,7 +30,7 @@ static void submit_one(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-static void scenario_17_two_rollups_in_reverse_order(void)
+SCENARIO(scenario_17_two_rollups_in_reverse_order, EXHAUSTIVE)
 {
     scene_open_with(1);
     scene_spawn(submit_one, scene_task("AB"));
@@ -42,7 +42,7 @@ static void scenario_17_two_rollups_in_reverse_order(void)
     scene_close();
 }
 
-static void scenario_18_duplicate_keys(void)
+SCENARIO(scenario_18_duplicate_keys, EXHAUSTIVE)
 {
     scene_open_with(1);
     sim_explore_from_here();
@@ -53,7 +53,7 @@ static void scenario_18_duplicate_keys(void)
     scene_close();
 }
 
-static void scenario_19_no_keys(void)
+SCENARIO(scenario_19_no_keys, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *running = scene_task("A");
@@ -68,7 +68,7 @@ static void scenario_19_no_keys(void)
     scene_close();
 }
 
-static void scenario_23_readers_behind_a_writer_behind_readers(void)
+SCENARIO(scenario_23_readers_behind_a_writer_behind_readers, EXHAUSTIVE)
 {
     scene_open_with(2);
     struct scene_task *reader = scene_task("a");
@@ -97,7 +97,7 @@ static void wait_for_the_last(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait(last->future, LANEPOOL_FOREVER, NULL));
 }
 
-static void scenario_41_tickets_wrap_around(void)
+SCENARIO(scenario_41_tickets_wrap_around, RANDOM)
 {
     static const char *const claims[] = { "C", "A", "AB", "A", "aB", "A", "b", "AB" };
     scene_open_with(2);
@@ -115,10 +115,3 @@ static void scenario_41_tickets_wrap_around(void)
     for (int i = 1; i < 7; i++)
         EXPECT(!scene_conflict(&scene.tasks[i], last) || scene_before(&scene.tasks[i], last));
 }
-
-SCENARIO_TABLE(scenarios_lanes, SCENARIO(scenario_16_rollup_over_every_lane, EXHAUSTIVE),
-               SCENARIO(scenario_17_two_rollups_in_reverse_order, EXHAUSTIVE),
-               SCENARIO(scenario_18_duplicate_keys, EXHAUSTIVE),
-               SCENARIO(scenario_19_no_keys, EXHAUSTIVE),
-               SCENARIO(scenario_23_readers_behind_a_writer_behind_readers, EXHAUSTIVE),
-               SCENARIO(scenario_41_tickets_wrap_around, RANDOM));

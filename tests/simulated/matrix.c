@@ -3,7 +3,7 @@
  * prepared something, and does something at the same time. The seed chooses claims or a rule, and
  * lanes per key or per worker.
  */
-#include "simulated/matrix.h"
+#include "simulated/scenarios.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -408,17 +408,18 @@ static void play_cell(size_t cell)
         column->check();
 }
 
-size_t matrix_scenarios(struct scenario *list, size_t most)
+/* Names the cells `matrix_<row>_<column>`. */
+__attribute__((constructor)) static void enrol_cells(void)
 {
+    static struct scenario cells[ROWS * COLUMNS];
     static char names[ROWS * COLUMNS][48];
-    size_t count = 0;
 
-    for (; count < ROWS * COLUMNS && count < most; count++) {
-        snprintf(names[count], sizeof names[count], "matrix_%s_%s", rows[count / COLUMNS].name,
-                 columns[count % COLUMNS].name);
-        list[count] = (struct scenario){
-            .name = names[count], .play_cell = play_cell, .cell = count, .kind = SCENARIO_RANDOM
+    for (size_t cell = 0; cell < ROWS * COLUMNS; cell++) {
+        snprintf(names[cell], sizeof names[cell], "matrix_%s_%s", rows[cell / COLUMNS].name,
+                 columns[cell % COLUMNS].name);
+        cells[cell] = (struct scenario){
+            .name = names[cell], .play_cell = play_cell, .cell = cell, .kind = SCENARIO_RANDOM
         };
+        scenario_register(&cells[cell]);
     }
-    return count;
 }

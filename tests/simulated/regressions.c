@@ -67,7 +67,7 @@ static void open_with_routing_submitters(void)
 
 /* One of three submitters is between the two steps of its append. The workers searched again and
  * again, and with priorities that submitter never ran. */
-static void regress_no_worker_stays_awake_at_a_missing_link(void)
+SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM)
 {
     scene_open_with(1);
     for (int i = 0; i < 3; i++)
@@ -93,7 +93,7 @@ static void submit_row_in_turns(void *argument)
 /* A link was made while a worker searched; the worker then left with another task. Or it was made
  * while the role's holder did not check again. No thread searched for the tasks behind the link,
  * and the other workers slept. */
-static void regress_link_made_during_a_search_is_found(void)
+SCENARIO(regress_link_made_during_a_search_is_found, RANDOM)
 {
     scene_open_with(8);
     for (int i = 0; i < 3; i++)
@@ -104,7 +104,7 @@ static void regress_link_made_during_a_search_is_found(void)
 
 /* A worker checked the counters, and then routed the messages behind a missing link. One of these
  * messages had prevented the end of the drain, and no thread checked for that end again. */
-static void regress_drain_ends_behind_a_missing_link(void)
+SCENARIO(regress_drain_ends_behind_a_missing_link, EXHAUSTIVE)
 {
     lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
@@ -120,7 +120,7 @@ static void regress_drain_ends_behind_a_missing_link(void)
 }
 
 /* The hand-back waited for a half linked append without yielding to its thread. */
-static void regress_hand_back_lets_a_half_made_append_go_on(void)
+SCENARIO(regress_hand_back_lets_a_half_made_append_go_on, RANDOM)
 {
     scene_open_with(1);
     for (int i = 0; i < 3; i++)
@@ -139,7 +139,7 @@ static void submit_without_waiting(struct scene_task *self)
 }
 
 /* The submit answered FULL although nothing was full. */
-static void regress_task_submits_without_waiting_while_the_pool_drains(void)
+SCENARIO(regress_task_submits_without_waiting_while_the_pool_drains, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -170,7 +170,7 @@ static void submit_and_quiesce(void *argument)
     EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
 }
 
-static void regress_stop_is_seen_by_who_ends_the_pool(void)
+SCENARIO(regress_stop_is_seen_by_who_ends_the_pool, EXHAUSTIVE)
 {
     open_with_routing_submitters();
     scene_spawn(submit_and_quiesce, scene_task("A"));
@@ -182,7 +182,7 @@ static void regress_stop_is_seen_by_who_ends_the_pool(void)
 
 /* A check for a quiesce noticed the drain's end before the drain had requested attention. Then the
  * last worker that ended did not check. */
-static void regress_drain_noticed_by_a_quiesce_ends(void)
+SCENARIO(regress_drain_noticed_by_a_quiesce_ends, EXHAUSTIVE)
 {
     open_with_routing_submitters();
     struct scene_task *task = scene_task("A");
@@ -204,7 +204,7 @@ static void submit_or_run(void *argument)
 }
 
 /* A caller that waited for its turn took its own task while the hand-back was returning it. */
-static void regress_caller_gives_its_task_up_to_the_hand_back(void)
+SCENARIO(regress_caller_gives_its_task_up_to_the_hand_back, EXHAUSTIVE)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -244,7 +244,7 @@ static void await_quiesces(uint32_t count)
 /* When every epoch is in use, a quiesce also waits for later tasks. It must not wait for tasks
  * accepted after the oldest epoch has ended, because then the quiesce gets its own epoch. The last
  * task does not end before the quiesce. */
-static void regress_quiesce_gets_an_epoch_when_one_is_free(void)
+SCENARIO(regress_quiesce_gets_an_epoch_when_one_is_free, RANDOM)
 {
     scene_open_with(2);
     scene_make_gates(2);
@@ -286,7 +286,7 @@ static void pass_first_gate(struct scene_task *self)
 
 /* The awaited task is SHARED and queued behind a SHARED task that waits for the waiter. It waits
  * only for the EXCLUSIVE task before both, which ends. The wait was judged to be a deadlock. */
-static void regress_shared_behind_shared_is_no_deadlock(void)
+SCENARIO(regress_shared_behind_shared_is_no_deadlock, RANDOM)
 {
     scene_open_with(2);
     scene_make_gates(1);
@@ -310,7 +310,7 @@ static void wait_for_first(struct scene_task *self)
 
 /* Two threads waited for a long task, and each had found the role taken by the other. They woke one
  * another until the task ended. */
-static void regress_waiters_let_one_another_sleep(void)
+SCENARIO(regress_waiters_let_one_another_sleep, RANDOM)
 {
     scene_open_with(3);
     struct scene_task *awaited = scene_task("A");
@@ -352,7 +352,7 @@ static void pass_second_gate(struct scene_task *self)
 /* A task that a waiter needed became ready while the other worker searched, so that the waiter was
  * not woken. That worker left with another task, and the waiter slept although it could have run
  * the task that it needed. */
-static void regress_waiter_is_woken_when_the_last_worker_leaves(void)
+SCENARIO(regress_waiter_is_woken_when_the_last_worker_leaves, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -380,7 +380,7 @@ static void submit_next_and_wait(struct scene_task *self)
 }
 
 /* A walk over the wait-for graph read a task that a waiter had run, and that had been freed. */
-static void regress_helped_task_is_not_looked_at_when_gone(void)
+SCENARIO(regress_helped_task_is_not_looked_at_when_gone, RANDOM)
 {
     static const char *const claims[] = { "A", "C", "B", "D" };
 
@@ -406,7 +406,7 @@ static void submit_when_the_second_ends(void *argument)
 /* The role's holder reaps finished tasks. If a task finished while the role was held, it was reaped
  * only when a worker routed next; here both workers run long tasks. A submitter was blocked
  * although the pool was not full. */
-static void regress_finished_tasks_are_reaped_for_the_blocked(void)
+SCENARIO(regress_finished_tasks_are_reaped_for_the_blocked, RANDOM)
 {
     static const char *const claims[] = { "A", "B", "B", "C", "C" };
     static const uint64_t takes[] = { 1000, 5, 1000, 0, 0 };
@@ -434,7 +434,7 @@ static void cancel_everything(void *argument)
 /* A worker had read the task's word. Then the task was cancelled with all others, and that cancel
  * had ended before the worker checked for a running cancel. The task got its cancelling call, and
  * started nevertheless. */
-static void regress_cancelling_everything_is_over_while_a_task_starts(void)
+SCENARIO(regress_cancelling_everything_is_over_while_a_task_starts, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *task = scene_task("A");
@@ -446,7 +446,7 @@ static void regress_cancelling_everything_is_over_while_a_task_starts(void)
 }
 
 /* A task had returned, but not left its lane yet: it was cancelled after it had run. */
-static void regress_cancelling_everything_finds_a_task_that_has_run(void)
+SCENARIO(regress_cancelling_everything_finds_a_task_that_has_run, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -485,7 +485,7 @@ static int hand_over(lanepool_run *run, void *context)
 
 /* A task handed its lanes over during a census, which treated it as running: its entries moved to
  * the receiver in between. */
-static void regress_snapshot_looks_at_a_task_that_hands_over(void)
+SCENARIO(regress_snapshot_looks_at_a_task_that_hands_over, RANDOM)
 {
     lanepool_claim claims[3];
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -506,22 +506,3 @@ static void regress_snapshot_looks_at_a_task_that_hands_over(void)
     scene_close();
     EXPECT(atomic_load(&heirs_runs) == 1);
 }
-
-SCENARIO_TABLE(scenarios_regressions,
-               SCENARIO(regress_snapshot_looks_at_a_task_that_hands_over, RANDOM),
-               SCENARIO(regress_cancelling_everything_finds_a_task_that_has_run, RANDOM),
-               SCENARIO(regress_cancelling_everything_is_over_while_a_task_starts, RANDOM),
-               SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM),
-               SCENARIO(regress_link_made_during_a_search_is_found, RANDOM),
-               SCENARIO(regress_drain_ends_behind_a_missing_link, EXHAUSTIVE),
-               SCENARIO(regress_hand_back_lets_a_half_made_append_go_on, RANDOM),
-               SCENARIO(regress_task_submits_without_waiting_while_the_pool_drains, RANDOM),
-               SCENARIO(regress_stop_is_seen_by_who_ends_the_pool, EXHAUSTIVE),
-               SCENARIO(regress_drain_noticed_by_a_quiesce_ends, EXHAUSTIVE),
-               SCENARIO(regress_caller_gives_its_task_up_to_the_hand_back, EXHAUSTIVE),
-               SCENARIO(regress_quiesce_gets_an_epoch_when_one_is_free, RANDOM),
-               SCENARIO(regress_shared_behind_shared_is_no_deadlock, RANDOM),
-               SCENARIO(regress_waiters_let_one_another_sleep, RANDOM),
-               SCENARIO(regress_waiter_is_woken_when_the_last_worker_leaves, RANDOM),
-               SCENARIO(regress_helped_task_is_not_looked_at_when_gone, RANDOM),
-               SCENARIO(regress_finished_tasks_are_reaped_for_the_blocked, RANDOM));

@@ -44,7 +44,7 @@ static void complete(void *argument)
 
 /* The thread that completed the pool's last task checked the pool's counters afterwards, when the
  * pool could be gone. */
-static void regress_destroy_waits_for_the_thread_that_completes_the_last_task(void)
+SCENARIO(regress_destroy_waits_for_the_thread_that_completes_the_last_task, EXHAUSTIVE)
 {
     scene_open_with(1);
     atomic_store(&detached_task, NULL);
@@ -68,7 +68,7 @@ static void cancel(void *argument)
 }
 
 /* A thread found the task pending, and used the pool after it was gone. */
-static void regress_destroy_waits_for_a_thread_that_cancels(void)
+SCENARIO(regress_destroy_waits_for_a_thread_that_cancels, EXHAUSTIVE)
 {
     scene_open_with(1);
     lanepool_future *future = submit_unjudged(run_at_once);
@@ -87,7 +87,7 @@ static void wait_for_future(void *argument)
 }
 
 /* A thread found the task pending, and then read from the pool whether the process was forked. */
-static void regress_wait_does_not_use_a_pool_that_is_gone(void)
+SCENARIO(regress_wait_does_not_use_a_pool_that_is_gone, EXHAUSTIVE)
 {
     scene_open_with(1);
     lanepool_future *future = submit_unjudged(run_at_once);
@@ -107,7 +107,7 @@ static void cancel_timer(void *argument)
 }
 
 /* A thread found that a series had not ended, and used the pool after it was gone. */
-static void regress_destroy_waits_for_a_thread_that_cancels_a_timer(void)
+SCENARIO(regress_destroy_waits_for_a_thread_that_cancels_a_timer, EXHAUSTIVE)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_timer *timer;
@@ -124,10 +124,3 @@ static void regress_destroy_waits_for_a_thread_that_cancels_a_timer(void)
     EXPECT_STATUS(DONE, lanepool_timer_cancel(timer));
     lanepool_timer_release(timer);
 }
-
-SCENARIO_TABLE(scenarios_regressions_destroy,
-               SCENARIO(regress_destroy_waits_for_the_thread_that_completes_the_last_task,
-                        EXHAUSTIVE),
-               SCENARIO(regress_destroy_waits_for_a_thread_that_cancels, EXHAUSTIVE),
-               SCENARIO(regress_destroy_waits_for_a_thread_that_cancels_a_timer, EXHAUSTIVE),
-               SCENARIO(regress_wait_does_not_use_a_pool_that_is_gone, EXHAUSTIVE));

@@ -36,7 +36,7 @@ static void wait_for_itself(struct scene_task *self)
 
 /* A link was made while a worker searched, and its appender left the routing to that worker. The
  * worker was then stopped, and the wait behind the link was never routed. */
-static void regress_stop_leaves_no_wait_behind_a_missing_link(void)
+SCENARIO(regress_stop_leaves_no_wait_behind_a_missing_link, RANDOM)
 {
     scene_open_with(2);
     struct scene_task *waiter = scene_task("A");
@@ -60,7 +60,7 @@ static void wait_for_the_third(struct scene_task *self)
 /* Two workers wait inside tasks, the second for a task behind the first. One of them had routed,
  * and checked for more messages while the other held the role. It could not see the messages that
  * the other had taken, and slept although its own was among them. */
-static void regress_wait_is_routed_whoever_holds_the_role(void)
+SCENARIO(regress_wait_is_routed_whoever_holds_the_role, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -84,7 +84,7 @@ static void regress_wait_is_routed_whoever_holds_the_role(void)
 
 /* The thread that advanced the lane saw the pause's gate at the head, and read its entry without an
  * acquire: a data race, which ThreadSanitizer finds. */
-static void regress_lane_moves_on_as_a_pause_comes_to_its_head(void)
+SCENARIO(regress_lane_moves_on_as_a_pause_comes_to_its_head, RANDOM)
 {
     lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
@@ -100,8 +100,3 @@ static void regress_lane_moves_on_as_a_pause_comes_to_its_head(void)
     lanepool_lane_release(lane);
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_regressions_routing,
-               SCENARIO(regress_lane_moves_on_as_a_pause_comes_to_its_head, RANDOM),
-               SCENARIO(regress_stop_leaves_no_wait_behind_a_missing_link, RANDOM),
-               SCENARIO(regress_wait_is_routed_whoever_holds_the_role, RANDOM));

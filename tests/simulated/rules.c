@@ -43,7 +43,7 @@ static bool rule_of_one_direction(const lanepool_task_view *a, const lanepool_ta
     return (first < second) == turned || !scene_conflict(first, second);
 }
 
-static void scenario_24_rule_that_is_not_symmetric(void)
+SCENARIO(scenario_24_rule_that_is_not_symmetric, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "aB", "a", "b", "A", "AB", "B" };
 
@@ -67,7 +67,7 @@ static bool rule_of_the_moment(const lanepool_task_view *a, const lanepool_task_
     return atomic_fetch_add_explicit(&questions, 1, memory_order_relaxed) * 7 % 5 > 1;
 }
 
-static void scenario_25_rule_that_changes_its_answer(void)
+SCENARIO(scenario_25_rule_that_changes_its_answer, RANDOM)
 {
     static const char *const claims[] = { "", "", "", "" };
 
@@ -104,7 +104,7 @@ static void wait_for_the_question(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-static void scenario_26_rule_that_submits_and_waits(void)
+SCENARIO(scenario_26_rule_that_submits_and_waits, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "a" };
 
@@ -196,7 +196,7 @@ static void deallocate(void *user, void *memory, size_t size)
         lanepool_i_memory_free(memory);
 }
 
-static void scenario_30_each_failure_in_turn(void)
+SCENARIO(scenario_30_each_failure_in_turn, FAULTS)
 {
     static const char *const claims[] = { "A", "B", "AB", "ABCDEF", "" };
     static const lanepool_allocator allocator = { sizeof allocator, allocate, deallocate, &scene };
@@ -227,8 +227,3 @@ static void scenario_30_each_failure_in_turn(void)
     (void)is_done(scene_submit(scene_task("AB")));
     end_all_the_same(scene_variant(2) != 0);
 }
-
-SCENARIO_TABLE(scenarios_rules, SCENARIO(scenario_24_rule_that_is_not_symmetric, RANDOM),
-               SCENARIO(scenario_25_rule_that_changes_its_answer, RANDOM),
-               SCENARIO(scenario_26_rule_that_submits_and_waits, RANDOM),
-               SCENARIO(scenario_30_each_failure_in_turn, FAULTS));

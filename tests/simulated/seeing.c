@@ -48,7 +48,7 @@ static void read_slowly(void *argument)
     } while (count > 0);
 }
 
-static void scenario_39_names_that_submit_and_rings_that_overflow(void)
+SCENARIO(scenario_39_names_that_submit_and_rings_that_overflow, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_trace_reader *reader;
@@ -95,7 +95,7 @@ static void look(void *argument)
 }
 
 /* The first task's block may be read just when it is given back and used again. */
-static void scenario_45_a_look_at_a_task_that_ends(void)
+SCENARIO(scenario_45_a_look_at_a_task_that_ends, EXHAUSTIVE)
 {
     scene_open_with(1);
     scene_task("A");
@@ -131,7 +131,7 @@ static void look_twice(void *argument)
 
 /* A worker that finished a task during the first census gave back blocks that were retained for the
  * second. */
-static void regress_what_is_kept_for_the_next_look_stays(void)
+SCENARIO(regress_what_is_kept_for_the_next_look_stays, RANDOM)
 {
     scene_open_with(2);
     first_of_two = scene_task("A");
@@ -141,8 +141,3 @@ static void regress_what_is_kept_for_the_next_look_stays(void)
     scene_spawn(look_twice, NULL);
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_seeing,
-               SCENARIO(scenario_39_names_that_submit_and_rings_that_overflow, RANDOM),
-               SCENARIO(scenario_45_a_look_at_a_task_that_ends, EXHAUSTIVE),
-               SCENARIO(regress_what_is_kept_for_the_next_look_stays, RANDOM));

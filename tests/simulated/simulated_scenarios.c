@@ -21,57 +21,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulated/matrix.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 #include "stress/arguments.h"
 #include "support/tally.h"
 
-enum { SCENARIOS_MAX = 320, STEPS_MAX = 200000 };
+enum { STEPS_MAX = 200000 };
 
-static struct scenario all[SCENARIOS_MAX];
-static size_t all_count;
+static struct scenario *all;
 
-static void add_table(const struct scenario_table *table)
+void scenario_register(struct scenario *scenario)
 {
-    for (size_t i = 0; i < table->count && all_count < SCENARIOS_MAX; i++)
-        all[all_count++] = table->scenarios[i];
-}
+    struct scenario **at = &all;
 
-static void collect(void)
-{
-    add_table(&scenarios_submits);
-    add_table(&scenarios_lanes);
-    add_table(&scenarios_lane_limits);
-    add_table(&scenarios_fairness);
-    add_table(&scenarios_waits);
-    add_table(&scenarios_ends);
-    add_table(&scenarios_halts);
-    add_table(&scenarios_elastic);
-    add_table(&scenarios_rules);
-    add_table(&scenarios_deadlines);
-    add_table(&scenarios_seeing);
-    add_table(&scenarios_timers);
-    add_table(&scenarios_delays);
-    add_table(&scenarios_periodic);
-    add_table(&scenarios_watchdog);
-    add_table(&scenarios_groups);
-    add_table(&scenarios_pumps);
-    add_table(&scenarios_failures);
-    add_table(&scenarios_poison);
-    add_table(&scenarios_priorities);
-    add_table(&scenarios_sequences);
-    add_table(&scenarios_sequences_periodic);
-    add_table(&scenarios_sequences_waits);
-    add_table(&scenarios_regressions);
-    add_table(&scenarios_cancels);
-    add_table(&scenarios_barriers);
-    add_table(&scenarios_contexts);
-    add_table(&scenarios_regressions_routing);
-    add_table(&scenarios_regressions_cancels);
-    add_table(&scenarios_regressions_destroy);
-    add_table(&scenarios_regressions_held);
-    all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);
+    while (*at != NULL && strcmp((*at)->name, scenario->name) < 0)
+        at = &(*at)->next;
+    scenario->next = *at;
+    *at = scenario;
 }
 
 /* --- selection --- */
@@ -90,8 +56,8 @@ static const char *next_name(int argc, char **argv, int *at)
 
 static bool is_meant(const char *name, const char *wanted)
 {
-    for (size_t i = 0; i < all_count; i++)
-        if (strcmp(all[i].name, wanted) == 0)
+    for (const struct scenario *other = all; other != NULL; other = other->next)
+        if (strcmp(other->name, wanted) == 0)
             return strcmp(name, wanted) == 0;
     return strncmp(name, wanted, strlen(wanted)) == 0;
 }
@@ -250,17 +216,16 @@ int main(int argc, char **argv)
     signal(SIGABRT, report_death);
     signal(SIGSEGV, report_death);
     signal(SIGBUS, report_death);
-    collect();
-    for (size_t i = 0; i < all_count; i++) {
-        bool can = !request.explores || all[i].kind == SCENARIO_EXHAUSTIVE;
-        if (!can || !is_selected(&all[i], argc, argv))
+    for (struct scenario *scenario = all; scenario != NULL; scenario = scenario->next) {
+        bool can = !request.explores || scenario->kind == SCENARIO_EXHAUSTIVE;
+        if (!can || !is_selected(scenario, argc, argv))
             continue;
         played++;
         if (argument_flag(argc, argv, "--list"))
-            printf("%s%s\n", all[i].name,
-                   all[i].kind == SCENARIO_EXHAUSTIVE ? " (exhaustive, too)" : "");
+            printf("%s%s\n", scenario->name,
+                   scenario->kind == SCENARIO_EXHAUSTIVE ? " (exhaustive, too)" : "");
         else
-            passed &= handle(&request, &all[i], &runs);
+            passed &= handle(&request, scenario, &runs);
     }
     if (runs > 0) {
         printf("%zu scenarios, %llu interleavings%s\n", played, (unsigned long long)runs,

@@ -25,18 +25,18 @@ static void submit_inside(const char *outer, const char *inner)
     EXPECT(scene_before(parent, child));
 }
 
-static void scenario_01_submit_inside_without_a_shared_key(void)
+SCENARIO(scenario_01_submit_inside_without_a_shared_key, EXHAUSTIVE)
 {
     submit_inside("A", "B");
 }
 
-static void scenario_02_submit_inside_with_the_same_key(void)
+SCENARIO(scenario_02_submit_inside_with_the_same_key, EXHAUSTIVE)
 {
     submit_inside("A", "A");
 }
 
 /* A worker has just run one task and is about to sleep when the next one is submitted. */
-static void lost_wake_up(void)
+SCENARIO(lost_wake_up, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *first = scene_task("A");
@@ -68,7 +68,7 @@ static void open_small(unsigned workers, size_t pending_max)
     scene_open(&options);
 }
 
-static void scenario_36_full_pool_and_submit_inside(void)
+SCENARIO(scenario_36_full_pool_and_submit_inside, EXHAUSTIVE)
 {
     open_small(1, 1);
     struct scene_task *parent = scene_task("A");
@@ -93,7 +93,7 @@ static void submit_to_a_closing_pool(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-static void scenario_37_blocked_submitter_and_shutdown(void)
+SCENARIO(scenario_37_blocked_submitter_and_shutdown, EXHAUSTIVE)
 {
     open_small(1, 1);
     struct scene_task *running = scene_task("A");
@@ -106,10 +106,3 @@ static void scenario_37_blocked_submitter_and_shutdown(void)
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_submits,
-               SCENARIO(scenario_01_submit_inside_without_a_shared_key, EXHAUSTIVE),
-               SCENARIO(scenario_02_submit_inside_with_the_same_key, EXHAUSTIVE),
-               SCENARIO(lost_wake_up, EXHAUSTIVE),
-               SCENARIO(scenario_36_full_pool_and_submit_inside, EXHAUSTIVE),
-               SCENARIO(scenario_37_blocked_submitter_and_shutdown, EXHAUSTIVE));

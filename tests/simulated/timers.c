@@ -117,7 +117,7 @@ static void remove_some(void *argument)
 }
 
 /* Two threads start the clock thread and add timers. Timers are removed while they become due. */
-static void scenario_timers_fire_once_in_order_or_are_removed(void)
+SCENARIO(scenario_timers_fire_once_in_order_or_are_removed, RANDOM)
 {
     open_timers();
     scene_spawn(add_half, &clocks.alarms[TIMERS / 2]);
@@ -136,7 +136,7 @@ static void scenario_timers_fire_once_in_order_or_are_removed(void)
 }
 
 /* The clock thread goes to sleep for a distant timer while a near one is added. */
-static void scenario_timers_an_earlier_one_wakes_the_clock(void)
+SCENARIO(scenario_timers_an_earlier_one_wakes_the_clock, EXHAUSTIVE)
 {
     open_timers();
     EXPECT(lanepool_i_timers_start(&clocks.timers));
@@ -152,7 +152,7 @@ static void scenario_timers_an_earlier_one_wakes_the_clock(void)
     lanepool_i_timers_fini(&clocks.timers);
 }
 
-static void scenario_timers_one_that_fires_adds_another(void)
+SCENARIO(scenario_timers_one_that_fires_adds_another, RANDOM)
 {
     open_timers();
     EXPECT(lanepool_i_timers_start(&clocks.timers));
@@ -164,7 +164,7 @@ static void scenario_timers_one_that_fires_adds_another(void)
 }
 
 /* The timers are ended while they are started and while some are due. */
-static void scenario_timers_end_beside_the_start(void)
+SCENARIO(scenario_timers_end_beside_the_start, RANDOM)
 {
     open_timers();
     scene_spawn(add_half, clocks.alarms);
@@ -180,9 +180,3 @@ static void scenario_timers_end_beside_the_start(void)
     EXPECT(left + atomic_load(&clocks.fired) == TIMERS / 2);
     lanepool_i_timers_fini(&clocks.timers);
 }
-
-SCENARIO_TABLE(scenarios_timers,
-               SCENARIO(scenario_timers_fire_once_in_order_or_are_removed, RANDOM),
-               SCENARIO(scenario_timers_an_earlier_one_wakes_the_clock, EXHAUSTIVE),
-               SCENARIO(scenario_timers_one_that_fires_adds_another, RANDOM),
-               SCENARIO(scenario_timers_end_beside_the_start, RANDOM));

@@ -34,7 +34,7 @@ static void submit_to_scene(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-static void scenario_03_wait_inside_for_a_compatible_task(void)
+SCENARIO(scenario_03_wait_inside_for_a_compatible_task, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *waiter = scene_task("A");
@@ -68,7 +68,7 @@ static void wait_for_those_behind(struct scene_task *self)
            (limited == LANEPOOL_TIMED_OUT && sim_now() >= begun + 1000));
 }
 
-static void scenario_04_wait_inside_for_a_task_behind_oneself(void)
+SCENARIO(scenario_04_wait_inside_for_a_task_behind_oneself, RANDOM)
 {
     scene_open_with(2);
     struct scene_task *waiter = scene_task("A");
@@ -95,7 +95,7 @@ static void wait_for_the_other(struct scene_task *self)
     atomic_fetch_add_explicit(&deadlocks, status == LANEPOOL_DEADLOCK, memory_order_relaxed);
 }
 
-static void scenario_05_two_tasks_wait_for_one_another(void)
+SCENARIO(scenario_05_two_tasks_wait_for_one_another, RANDOM)
 {
     scene_open_with(2);
     scene_make_gates(1);
@@ -129,7 +129,7 @@ static void look_and_release(void *argument)
     lanepool_future_release(argument);
 }
 
-static void scenario_09_future_released_while_it_completes(void)
+SCENARIO(scenario_09_future_released_while_it_completes, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *task = scene_task("A");
@@ -163,7 +163,7 @@ static void wait_for_the_third(struct scene_task *self)
 
 /* A cycle of waits across pools is not found; only its time limits end it. A wait outside of the
  * cycle ends. */
-static void scenario_42_two_pools_wait_for_one_another(void)
+SCENARIO(scenario_42_two_pools_wait_for_one_another, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *second;
@@ -191,9 +191,3 @@ static void scenario_42_two_pools_wait_for_one_another(void)
     scene_close();
     EXPECT(atomic_load(&deadlocks) >= 1);
 }
-
-SCENARIO_TABLE(scenarios_waits, SCENARIO(scenario_03_wait_inside_for_a_compatible_task, RANDOM),
-               SCENARIO(scenario_04_wait_inside_for_a_task_behind_oneself, RANDOM),
-               SCENARIO(scenario_05_two_tasks_wait_for_one_another, RANDOM),
-               SCENARIO(scenario_09_future_released_while_it_completes, RANDOM),
-               SCENARIO(scenario_42_two_pools_wait_for_one_another, RANDOM));

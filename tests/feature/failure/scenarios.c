@@ -1,8 +1,8 @@
 /* Tasks that fail: retries, parked tasks and their resolution, and the statuses at the end of a
  * pool. */
+#include "simulated/scenarios.h"
 #include "pool/stalled.h"
 #include "property/world.h"
-#include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
 /* With a barrier, the check sums the finished tasks once more. */
@@ -86,7 +86,7 @@ static void cancel(void *argument)
 
 /* --- retries --- */
 
-static void scenario_60_retries_keep_the_order(void)
+SCENARIO(scenario_60_retries_keep_the_order, RANDOM)
 {
     open_some_pool();
     set_policy(2, scene_variant(2) * 3, LANEPOOL_FAILURE_CONTINUE);
@@ -100,7 +100,7 @@ static void scenario_60_retries_keep_the_order(void)
     scene_close();
 }
 
-static void scenario_60_retry_meets_a_cancel(void)
+SCENARIO(scenario_60_retry_meets_a_cancel, EXHAUSTIVE)
 {
     scene_open_with(1 + scene_variant(2));
     set_policy(2, 1000,
@@ -123,7 +123,7 @@ static void expect_not_asked(struct scene_task *self)
 }
 
 /* The task is ready for the next attempt when it is cancelled. The policy decides how it ends. */
-static void scenario_60_retry_at_once_meets_a_cancel(void)
+SCENARIO(scenario_60_retry_at_once_meets_a_cancel, RANDOM)
 {
     static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_CONTINUE, LANEPOOL_FAILURE_POISON,
                                                  LANEPOOL_FAILURE_PAUSE };
@@ -144,7 +144,7 @@ static void cancel_all(void *argument)
     EXPECT_STATUS(OK, scene_cancel_all());
 }
 
-static void scenario_60_retries_meet_a_cancel_of_everything(void)
+SCENARIO(scenario_60_retries_meet_a_cancel_of_everything, RANDOM)
 {
     open_some_pool();
     set_policy(3, 2, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE);
@@ -163,7 +163,7 @@ static void wait_for_the_next(struct scene_task *self)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
+SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE)
 {
     scene_open_with(2);
     set_policy(1, 1000,
@@ -181,7 +181,7 @@ static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
 
 /* A cancel ends the delay of the retry, or the policy pauses the lanes. The only worker waits
  * inside a task, and its wait must end the awaited task. */
-static void scenario_60_end_without_a_call_is_waited_for_inside(void)
+SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM)
 {
     scene_open_with(1);
     set_policy(scene_variant(2), 1000,
@@ -228,7 +228,7 @@ static void have_one_kept(void)
     }
 }
 
-static void scenario_61_two_resolve_at_once(void)
+SCENARIO(scenario_61_two_resolve_at_once, EXHAUSTIVE)
 {
     have_one_kept();
     uint32_t first = scene_variant(3);
@@ -254,7 +254,7 @@ static void wait_for_the_next_that_runs(struct scene_task *self)
 
 /* The wait answered SHUT_DOWN as if the awaited task were still parked, although it had been
  * resolved and was running again. */
-static void regress_task_that_is_tried_anew_is_waited_for(void)
+SCENARIO(regress_task_that_is_tried_anew_is_waited_for, RANDOM)
 {
     scene_open_with(2);
     scene_make_gates(1);
@@ -276,7 +276,7 @@ static void regress_task_that_is_tried_anew_is_waited_for(void)
     scene_close();
 }
 
-static void scenario_61_resolution_meets_a_drain(void)
+SCENARIO(scenario_61_resolution_meets_a_drain, RANDOM)
 {
     have_one_kept();
     scene_spawn(resolve_first, &hows[scene_variant(3)]);
@@ -289,7 +289,7 @@ static void scenario_61_resolution_meets_a_drain(void)
     scene_end();
 }
 
-static void scenario_61_resolution_meets_a_shutdown_now(void)
+SCENARIO(scenario_61_resolution_meets_a_shutdown_now, RANDOM)
 {
     have_one_kept();
     scene_spawn(resolve_first, &hows[scene_variant(3)]);
@@ -302,7 +302,7 @@ static void submit_another(void *argument)
     submit(argument);
 }
 
-static void scenario_61_drop_meets_a_submit(void)
+SCENARIO(scenario_61_drop_meets_a_submit, RANDOM)
 {
     have_one_kept();
     struct scene_task *late = scene_task("ABC");
@@ -314,7 +314,7 @@ static void scenario_61_drop_meets_a_submit(void)
 
 /* --- blocked by parked tasks --- */
 
-static void scenario_62_quiesce_is_held_up_beside_a_submit(void)
+SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE)
 {
     open_some_pool();
     set_policy(0, 0, LANEPOOL_FAILURE_POISON);
@@ -328,7 +328,7 @@ static void scenario_62_quiesce_is_held_up_beside_a_submit(void)
     close_and_skip();
 }
 
-static void scenario_62_drain_is_held_up_by_several(void)
+SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM)
 {
     open_some_pool();
     set_policy(1, scene_variant(2), LANEPOOL_FAILURE_POISON);
@@ -348,7 +348,7 @@ static void await_held(void *argument)
     EXPECT_STATUS(PARKED, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
 }
 
-static void scenario_62_two_await_what_is_held_up(void)
+SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM)
 {
     have_one_kept();
     scene_spawn(await_held, NULL);
@@ -357,7 +357,7 @@ static void scenario_62_two_await_what_is_held_up(void)
     close_and_skip();
 }
 
-static void scenario_62_who_has_stopped_it_is_not_told_again(void)
+SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE)
 {
     have_one_kept();
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
@@ -387,7 +387,7 @@ static uint64_t steps_of_check(void)
 }
 
 /* The check visited each lane, and each task that waits there. */
-static void regress_check_takes_the_same_steps_whatever_waits(void)
+SCENARIO(regress_check_takes_the_same_steps_whatever_waits, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "b", "AC", "aB", "*", "A", "D", "E" };
 
@@ -448,7 +448,7 @@ static void open_first_gate(struct scene_task *self)
 }
 
 /* Only the resident worker has a thread, and it is busy until all blocked tasks have run. */
-static void scenario_62_resolution_brings_a_worker_back(void)
+SCENARIO(scenario_62_resolution_brings_a_worker_back, RANDOM)
 {
     lanepool_resolution how = hows[scene_variant(2)];
 
@@ -470,7 +470,7 @@ static void scenario_62_resolution_brings_a_worker_back(void)
 }
 
 /* No worker checks the pool's counters when the drain begins, nor after each resolution. */
-static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
+SCENARIO(scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up, RANDOM)
 {
     have_two_kept_and_one_thread();
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
@@ -500,7 +500,7 @@ static void resume(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-static void scenario_64_failure_pauses_its_lanes(void)
+SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM)
 {
     scene_open_with(1 + scene_variant(2));
     set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
@@ -522,7 +522,7 @@ static void scenario_64_failure_pauses_its_lanes(void)
     scene_end();
 }
 
-static void scenario_64_paused_lanes_meet_a_shutdown_now(void)
+SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM)
 {
     scene_open_with(1 + scene_variant(2));
     set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
@@ -546,7 +546,7 @@ static bool is_answered(lanepool_status status)
     return !lacks;
 }
 
-static void scenario_30_each_failure_beside_tasks_that_fail(void)
+SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS)
 {
     static const char *const claims[] = { "A", "AB", "B", "C" };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -567,25 +567,3 @@ static void scenario_30_each_failure_beside_tasks_that_fail(void)
     EXPECT_STATUS(OK, scene_stop(false));
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, RANDOM),
-               SCENARIO(scenario_60_retry_meets_a_cancel, EXHAUSTIVE),
-               SCENARIO(scenario_60_retry_at_once_meets_a_cancel, RANDOM),
-               SCENARIO(scenario_60_retries_meet_a_cancel_of_everything, RANDOM),
-               SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE),
-               SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM),
-               SCENARIO(scenario_61_two_resolve_at_once, EXHAUSTIVE),
-               SCENARIO(regress_task_that_is_tried_anew_is_waited_for, RANDOM),
-               SCENARIO(scenario_61_resolution_meets_a_drain, RANDOM),
-               SCENARIO(scenario_61_resolution_meets_a_shutdown_now, RANDOM),
-               SCENARIO(scenario_61_drop_meets_a_submit, RANDOM),
-               SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE),
-               SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
-               SCENARIO(regress_check_takes_the_same_steps_whatever_waits, RANDOM),
-               SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
-               SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE),
-               SCENARIO(scenario_62_resolution_brings_a_worker_back, RANDOM),
-               SCENARIO(scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up, RANDOM),
-               SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM),
-               SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM),
-               SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS));

@@ -1,7 +1,7 @@
 /* Priorities: inherited levels while workers choose tasks, and while lanes advance. */
+#include "simulated/scenarios.h"
 #include "property/world.h"
 #include "simulated/notes.h"
-#include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
 static void open_with_priorities(unsigned workers, uint64_t age_ns)
@@ -31,7 +31,7 @@ static void submit_one(void *argument)
 /* A low task and one of middle priority are ready. A high task is queued behind the low one just
  * when the worker chooses. If the high task's submit had returned before the choice, its priority
  * counts. */
-static void scenario_priorities_lending_meets_a_choice(void)
+SCENARIO(scenario_priorities_lending_meets_a_choice, EXHAUSTIVE)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);
     struct scene_task *running = task_of("C", 7, 5);
@@ -55,7 +55,7 @@ static void scenario_priorities_lending_meets_a_choice(void)
 
 /* A task had waited for long, and had risen to the top, before its first attempt. Its next attempt
  * also ran before all tasks of a higher priority. */
-static void regress_retry_waits_anew(void)
+SCENARIO(regress_retry_waits_anew, RANDOM)
 {
     static const lanepool_failure_policy once_more = { .struct_size = sizeof once_more,
                                                        .retries = 1 };
@@ -80,7 +80,7 @@ static void regress_retry_waits_anew(void)
 
 /* A submit is delayed between the two steps of its append while the worker routes, and leaves later
  * messages unrouted. When the submit continues, a high task behind it counts at the next choice. */
-static void scenario_priorities_count_behind_a_link_that_was_missing(void)
+SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);
     struct scene_task *first = task_of("A", 1, 5);
@@ -102,7 +102,7 @@ static void scenario_priorities_count_behind_a_link_that_was_missing(void)
 
 /* A high task waits through a rollup for another task. That task leaves its lane just when it
  * inherits the priority. */
-static void scenario_priorities_lending_meets_a_release(void)
+SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE)
 {
     open_with_priorities(2, LANEPOOL_FOREVER);
     struct scene_task *one = task_of("A", 0, 5);
@@ -124,7 +124,7 @@ static void scenario_priorities_lending_meets_a_release(void)
 
 /* A rollup that blocks a high task is cancelled while the high task is submitted, and while the
  * rollup's lanes advance. */
-static void scenario_priorities_lending_meets_a_cancel(void)
+SCENARIO(scenario_priorities_lending_meets_a_cancel, RANDOM)
 {
     open_with_priorities(1 + scene_variant(2), 1 + scene_variant(8));
     struct scene_task *one = task_of("A", 0, 3);
@@ -153,7 +153,7 @@ static void wait_for_awaited(struct scene_task *self)
 /* A task waits inside for one that is queued behind others. A task of higher priority is queued
  * behind the waiting one. All tasks that it waits for, through the wait, run before the one of
  * middle priority. */
-static void scenario_priorities_are_lent_through_a_wait(void)
+SCENARIO(scenario_priorities_are_lent_through_a_wait, RANDOM)
 {
     open_with_priorities(2, LANEPOOL_FOREVER);
     struct scene_task *one = task_of("A", 0, 10);
@@ -187,7 +187,7 @@ static void run_pump(void *argument)
 
 /* A pump's task and a caller's own task block a high task, and run on the threads where they must
  * run. */
-static void scenario_priorities_meet_pumps_and_callers(void)
+SCENARIO(scenario_priorities_meet_pumps_and_callers, RANDOM)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);
     EXPECT_STATUS(OK, lanepool_pump_create(scene.pool, &pump));
@@ -206,7 +206,7 @@ static void scenario_priorities_meet_pumps_and_callers(void)
     scene_close();
 }
 
-static void scenario_priorities_each_failure_in_turn(void)
+SCENARIO(scenario_priorities_each_failure_in_turn, FAULTS)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -222,12 +222,3 @@ static void scenario_priorities_each_failure_in_turn(void)
     world_stop_refusing();
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_priorities, SCENARIO(regress_retry_waits_anew, RANDOM),
-               SCENARIO(scenario_priorities_lending_meets_a_choice, EXHAUSTIVE),
-               SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE),
-               SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE),
-               SCENARIO(scenario_priorities_lending_meets_a_cancel, RANDOM),
-               SCENARIO(scenario_priorities_are_lent_through_a_wait, RANDOM),
-               SCENARIO(scenario_priorities_meet_pumps_and_callers, RANDOM),
-               SCENARIO(scenario_priorities_each_failure_in_turn, FAULTS));

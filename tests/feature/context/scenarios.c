@@ -1,7 +1,7 @@
 /* Contexts of keys: used while they are closed, opened without success, too many at once, at the
  * end of the pool. */
-#include "property/world.h"
 #include "simulated/scenarios.h"
+#include "property/world.h"
 #include "simulated/scene.h"
 
 #include <string.h>
@@ -208,7 +208,7 @@ static void use_beside_close(void)
     EXPECT(atomic_load(&kept[0].opens) <= 2);
 }
 
-static void scenario_contexts_used_as_it_is_due(void)
+SCENARIO(scenario_contexts_used_as_it_is_due, EXHAUSTIVE)
 {
     use_beside_close();
     while (atomic_load(&kept[0].open))
@@ -217,7 +217,7 @@ static void scenario_contexts_used_as_it_is_due(void)
     judge_contexts();
 }
 
-static void scenario_contexts_used_as_it_is_due_then_the_end(void)
+SCENARIO(scenario_contexts_used_as_it_is_due_then_the_end, EXHAUSTIVE)
 {
     use_beside_close();
     scene_close();
@@ -226,7 +226,7 @@ static void scenario_contexts_used_as_it_is_due_then_the_end(void)
 
 /* --- readers, failures, stale contexts --- */
 
-static void scenario_contexts_readers_open_in_vain_and_find_it_stale(void)
+SCENARIO(scenario_contexts_readers_open_in_vain_and_find_it_stale, RANDOM)
 {
     enum { USERS = 8 };
     static struct user users[USERS];
@@ -252,7 +252,7 @@ static void scenario_contexts_readers_open_in_vain_and_find_it_stale(void)
 
 /* --- too many --- */
 
-static void scenario_contexts_longest_idle_context_makes_room(void)
+SCENARIO(scenario_contexts_longest_idle_context_makes_room, RANDOM)
 {
     lanepool_context_options contexts = some_contexts();
     static struct user users[3 * KEY_MAX];
@@ -279,7 +279,7 @@ static void scenario_contexts_longest_idle_context_makes_room(void)
 
 /* --- ends of uses --- */
 
-static void scenario_contexts_of_a_detached_task_and_of_a_lane_given_up(void)
+SCENARIO(scenario_contexts_of_a_detached_task_and_of_a_lane_given_up, RANDOM)
 {
     lanepool_context_options contexts = some_contexts();
     _Atomic(lanepool_detached *) detached = NULL;
@@ -314,7 +314,7 @@ static void stop_it(void *argument)
         EXPECT_STATUS(OK, scene_stop(false));
 }
 
-static void scenario_contexts_pool_ends_beside_contexts_that_linger(void)
+SCENARIO(scenario_contexts_pool_ends_beside_contexts_that_linger, RANDOM)
 {
     lanepool_context_options contexts = some_contexts();
     static struct user users[6];
@@ -341,7 +341,7 @@ static void scenario_contexts_pool_ends_beside_contexts_that_linger(void)
 
 /* After a while, the context of a key that is used often stays open between its tasks; that of a
  * key that is used rarely does not. In eager runs nothing can be checked. */
-static void scenario_contexts_linger_follows_the_pace_of_each_key(void)
+SCENARIO(scenario_contexts_linger_follows_the_pace_of_each_key, RANDOM)
 {
     enum { ROUNDS = 10, FIRST = 3 };
     lanepool_context_options contexts = some_contexts();
@@ -377,7 +377,7 @@ static void scenario_contexts_linger_follows_the_pace_of_each_key(void)
 
 /* --- failures --- */
 
-static void scenario_contexts_each_failure_in_turn(void)
+SCENARIO(scenario_contexts_each_failure_in_turn, FAULTS)
 {
     lanepool_context_options contexts = some_contexts();
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -405,12 +405,3 @@ static void scenario_contexts_each_failure_in_turn(void)
                users[i].status == LANEPOOL_NO_RESOURCE);
     judge_contexts();
 }
-
-SCENARIO_TABLE(scenarios_contexts, SCENARIO(scenario_contexts_used_as_it_is_due, EXHAUSTIVE),
-               SCENARIO(scenario_contexts_used_as_it_is_due_then_the_end, EXHAUSTIVE),
-               SCENARIO(scenario_contexts_readers_open_in_vain_and_find_it_stale, RANDOM),
-               SCENARIO(scenario_contexts_longest_idle_context_makes_room, RANDOM),
-               SCENARIO(scenario_contexts_of_a_detached_task_and_of_a_lane_given_up, RANDOM),
-               SCENARIO(scenario_contexts_pool_ends_beside_contexts_that_linger, RANDOM),
-               SCENARIO(scenario_contexts_linger_follows_the_pace_of_each_key, RANDOM),
-               SCENARIO(scenario_contexts_each_failure_in_turn, FAULTS));

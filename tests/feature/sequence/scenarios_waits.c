@@ -1,5 +1,5 @@
 /* Waits inside the tasks of sequences. */
-#include "simulated/foreign.h"
+#include "feature/sequence/scenarios_foreign.h"
 #include "simulated/scenarios.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void wait_for_what_is_behind(struct foreign_step *self)
     EXPECT_STATUS(TIMED_OUT, lanepool_future_wait((self + 1)->future, 0, NULL));
 }
 
-static void scenario_04_sequence_waits_for_a_task_behind_it(void)
+SCENARIO(scenario_04_sequence_waits_for_a_task_behind_it, RANDOM)
 {
     foreign_open(&(struct foreign_manner){
         .kind = scene_variant(2) == 0 ? FOREIGN_THREADS : FOREIGN_INSIDE, .threads = 1 });
@@ -83,7 +83,7 @@ static void wait_for_the_third_of_four(void)
 }
 
 /* The waiting thread runs the awaited task, because no other thread could. */
-static void scenario_03_sequence_waits_for_another_on_the_only_thread(void)
+SCENARIO(scenario_03_sequence_waits_for_another_on_the_only_thread, EXHAUSTIVE)
 {
     open_with_another_task(wait_for_the_third_of_four);
     end_with_another_task();
@@ -96,7 +96,7 @@ static void wait_for_all_three(void)
     EXPECT(atomic_load(&foreign.steps[2].runs) == 1);
 }
 
-static void scenario_03_sequence_waits_until_another_is_idle_on_the_only_thread(void)
+SCENARIO(scenario_03_sequence_waits_until_another_is_idle_on_the_only_thread, EXHAUSTIVE)
 {
     open_with_another_task(wait_for_all_three);
     end_with_another_task();
@@ -109,7 +109,7 @@ static void wait_for_what_becomes_due(void)
     EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[1].future, LANEPOOL_FOREVER, NULL));
 }
 
-static void scenario_03_sequence_waits_for_a_delayed_task_on_the_only_thread(void)
+SCENARIO(scenario_03_sequence_waits_for_a_delayed_task_on_the_only_thread, EXHAUSTIVE)
 {
     open_with_another_task(wait_for_what_becomes_due);
     end_with_another_task();
@@ -123,7 +123,7 @@ static void wait_for_what_is_paused(void)
     EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[1].future, LANEPOOL_FOREVER, NULL));
 }
 
-static void scenario_03_sequence_waits_for_a_paused_one_on_the_only_thread(void)
+SCENARIO(scenario_03_sequence_waits_for_a_paused_one_on_the_only_thread, EXHAUSTIVE)
 {
     open_with_another_task(wait_for_what_is_paused);
     scene_wait_at_gate(0);
@@ -146,7 +146,7 @@ static void wait_for_what_is_destroyed(void)
 
 /* The destroying thread wakes the waiter, and may free the sequence before the waiter has left it.
  */
-static void regress_sequence_is_destroyed_beside_a_wait_for_its_task(void)
+SCENARIO(regress_sequence_is_destroyed_beside_a_wait_for_its_task, EXHAUSTIVE)
 {
     open_with_another_task(wait_for_what_is_destroyed);
     foreign.cancels = true;
@@ -165,7 +165,7 @@ static void wait_inside_the_pool(struct scene_task *self)
     wait_for_the_third_of_four();
 }
 
-static void scenario_03_sequence_is_waited_for_by_the_pools_only_worker(void)
+SCENARIO(scenario_03_sequence_is_waited_for_by_the_pools_only_worker, RANDOM)
 {
     scene_open_with(1);
     memset(&foreign, 0, sizeof foreign);
@@ -181,12 +181,3 @@ static void scenario_03_sequence_is_waited_for_by_the_pools_only_worker(void)
     EXPECT_STATUS(OK, lanepool_executor_destroy(foreign.executor));
     scene_close();
 }
-
-SCENARIO_TABLE(
-    scenarios_sequences_waits, SCENARIO(scenario_04_sequence_waits_for_a_task_behind_it, RANDOM),
-    SCENARIO(scenario_03_sequence_waits_for_another_on_the_only_thread, EXHAUSTIVE),
-    SCENARIO(scenario_03_sequence_waits_until_another_is_idle_on_the_only_thread, EXHAUSTIVE),
-    SCENARIO(scenario_03_sequence_waits_for_a_delayed_task_on_the_only_thread, EXHAUSTIVE),
-    SCENARIO(scenario_03_sequence_waits_for_a_paused_one_on_the_only_thread, EXHAUSTIVE),
-    SCENARIO(scenario_03_sequence_is_waited_for_by_the_pools_only_worker, RANDOM),
-    SCENARIO(regress_sequence_is_destroyed_beside_a_wait_for_its_task, EXHAUSTIVE));

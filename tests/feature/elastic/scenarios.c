@@ -1,7 +1,7 @@
 /* Elastic pools: workers start when there is more to do, and end when they are idle. */
+#include "simulated/scenarios.h"
 #include "lanepool/lanepool.h"
 #include "property/world.h"
-#include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ static void need_two_workers(void)
     scene_join();
 }
 
-static void scenario_elastic_pool_grows_for_two_submitters(void)
+SCENARIO(scenario_elastic_pool_grows_for_two_submitters, EXHAUSTIVE)
 {
     open_elastic(2, 1000);
     sim_explore_from_here();
@@ -118,7 +118,7 @@ static void open_second_gate(struct scene_task *self)
 }
 
 /* The second worker has just ended, or is about to end, when a task needs it again. */
-static void scenario_elastic_worker_comes_and_leaves_beside_a_busy_one(void)
+SCENARIO(scenario_elastic_worker_comes_and_leaves_beside_a_busy_one, EXHAUSTIVE)
 {
     open_elastic(2, 1);
     submit(task_with("A", wait_at_first_gate));
@@ -134,7 +134,7 @@ static void scenario_elastic_worker_comes_and_leaves_beside_a_busy_one(void)
 }
 
 /* The idle time is so short that a worker that finds no task ends at once. */
-static void scenario_elastic_worker_leaves_as_work_comes(void)
+SCENARIO(scenario_elastic_worker_leaves_as_work_comes, EXHAUSTIVE)
 {
     open_elastic(2, 1);
     need_two_workers();
@@ -145,7 +145,7 @@ static void scenario_elastic_worker_leaves_as_work_comes(void)
     scene_close();
 }
 
-static void scenario_elastic_pool_shrinks_and_grows_again(void)
+SCENARIO(scenario_elastic_pool_shrinks_and_grows_again, RANDOM)
 {
     lanepool_options options = elastic(WORKERS_MAX, 50);
 
@@ -201,12 +201,12 @@ static void end_while_growing(bool drains)
     end_while_submitting(drains);
 }
 
-static void scenario_elastic_drain_while_the_pool_grows(void)
+SCENARIO(scenario_elastic_drain_while_the_pool_grows, EXHAUSTIVE)
 {
     end_while_growing(true);
 }
 
-static void scenario_elastic_shutdown_now_while_the_pool_grows(void)
+SCENARIO(scenario_elastic_shutdown_now_while_the_pool_grows, EXHAUSTIVE)
 {
     end_while_growing(false);
 }
@@ -219,12 +219,12 @@ static void end_while_shrinking(bool drains)
     end_while_submitting(drains);
 }
 
-static void scenario_elastic_drain_while_the_pool_shrinks(void)
+SCENARIO(scenario_elastic_drain_while_the_pool_shrinks, EXHAUSTIVE)
 {
     end_while_shrinking(true);
 }
 
-static void scenario_elastic_shutdown_now_while_the_pool_shrinks(void)
+SCENARIO(scenario_elastic_shutdown_now_while_the_pool_shrinks, EXHAUSTIVE)
 {
     end_while_shrinking(false);
 }
@@ -239,7 +239,7 @@ static void say_so_and_wait(struct scene_task *self)
 }
 
 /* All workers that have a thread are busy when the pool is resumed. */
-static void scenario_elastic_paused_pool_grows_when_it_is_resumed(void)
+SCENARIO(scenario_elastic_paused_pool_grows_when_it_is_resumed, RANDOM)
 {
     struct scene_task *busy;
 
@@ -286,7 +286,7 @@ static int count_paused_call(lanepool_run *run, void *context)
 
 /* In a paused pool ready tasks may not run. A thread that waits inside a task searches them, and
  * puts them back. No thread may be started for these tasks, because it would end at once. */
-static void scenario_elastic_paused_pool_starts_no_threads_beside_a_wait(void)
+SCENARIO(scenario_elastic_paused_pool_starts_no_threads_beside_a_wait, RANDOM)
 {
     lanepool_options options = elastic(WORKERS_MAX, 1);
     lanepool_task paused = LANEPOOL_TASK_INIT;
@@ -331,7 +331,7 @@ static void wait_inside(void)
     }
 }
 
-static void scenario_elastic_waits_inside_tasks_of_an_elastic_pool(void)
+SCENARIO(scenario_elastic_waits_inside_tasks_of_an_elastic_pool, RANDOM)
 {
     lanepool_options options = elastic(WORKERS_MAX, 1 + scene_variant(40));
 
@@ -341,7 +341,7 @@ static void scenario_elastic_waits_inside_tasks_of_an_elastic_pool(void)
     scene_close();
 }
 
-static void scenario_elastic_each_failure_while_the_pool_grows(void)
+SCENARIO(scenario_elastic_each_failure_while_the_pool_grows, FAULTS)
 {
     lanepool_options options = elastic(WORKERS_MAX, 1 + scene_variant(40));
 
@@ -355,7 +355,7 @@ static void scenario_elastic_each_failure_while_the_pool_grows(void)
 }
 
 /* When threads can be started again, a worker that searches for work starts one. */
-static void scenario_elastic_thread_is_tried_for_again(void)
+SCENARIO(scenario_elastic_thread_is_tried_for_again, FAULTS)
 {
     struct scene_task *busy;
     lanepool_options options = elastic(2, 1000);
@@ -372,18 +372,3 @@ static void scenario_elastic_thread_is_tried_for_again(void)
     need_two_workers();
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_elastic,
-               SCENARIO(scenario_elastic_pool_grows_for_two_submitters, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_worker_leaves_as_work_comes, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_worker_comes_and_leaves_beside_a_busy_one, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_pool_shrinks_and_grows_again, RANDOM),
-               SCENARIO(scenario_elastic_drain_while_the_pool_grows, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_shutdown_now_while_the_pool_grows, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_drain_while_the_pool_shrinks, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_shutdown_now_while_the_pool_shrinks, EXHAUSTIVE),
-               SCENARIO(scenario_elastic_paused_pool_grows_when_it_is_resumed, RANDOM),
-               SCENARIO(scenario_elastic_paused_pool_starts_no_threads_beside_a_wait, RANDOM),
-               SCENARIO(scenario_elastic_waits_inside_tasks_of_an_elastic_pool, RANDOM),
-               SCENARIO(scenario_elastic_each_failure_while_the_pool_grows, FAULTS),
-               SCENARIO(scenario_elastic_thread_is_tried_for_again, FAULTS));

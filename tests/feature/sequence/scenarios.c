@@ -1,6 +1,6 @@
 /* Sequences on executors of every kind. */
-#include "simulated/foreign.h"
 #include "simulated/scenarios.h"
+#include "feature/sequence/scenarios_foreign.h"
 
 #include <string.h>
 
@@ -40,22 +40,22 @@ static void submit_from_two_threads(const struct foreign_manner *manner)
     foreign_end();
 }
 
-static void scenario_38_executor_that_runs_inside_of_execute(void)
+SCENARIO(scenario_38_executor_that_runs_inside_of_execute, RANDOM)
 {
     submit_from_two_threads(&(struct foreign_manner){ .kind = FOREIGN_INSIDE });
 }
 
-static void scenario_38_executor_that_runs_inside_and_twice(void)
+SCENARIO(scenario_38_executor_that_runs_inside_and_twice, RANDOM)
 {
     submit_from_two_threads(&(struct foreign_manner){ .kind = FOREIGN_INSIDE, .times = 2 });
 }
 
-static void scenario_38_executor_of_threads(void)
+SCENARIO(scenario_38_executor_of_threads, RANDOM)
 {
     submit_from_two_threads(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 2 });
 }
 
-static void scenario_38_executor_that_runs_everything_twice(void)
+SCENARIO(scenario_38_executor_that_runs_everything_twice, RANDOM)
 {
     submit_from_two_threads(
         &(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 3, .times = 2 });
@@ -63,7 +63,7 @@ static void scenario_38_executor_that_runs_everything_twice(void)
 
 /* --- under every schedule --- */
 
-static void scenario_38_second_task_meets_the_end_of_the_first(void)
+SCENARIO(scenario_38_second_task_meets_the_end_of_the_first, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     sim_explore_from_here();
@@ -81,7 +81,7 @@ static void run_first(void *argument)
 }
 
 /* The work has been run. Two threads run it again while the sequence is in use. */
-static void scenario_38_work_on_many_threads_at_once(void)
+SCENARIO(scenario_38_work_on_many_threads_at_once, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_KEEPS, .times = 2 });
     submit_step(&foreign.steps[0]);
@@ -97,7 +97,7 @@ static void scenario_38_work_on_many_threads_at_once(void)
 
 /* --- executors that run works never or late --- */
 
-static void scenario_38_executor_that_does_not_run_its_work(void)
+SCENARIO(scenario_38_executor_that_does_not_run_its_work, RANDOM)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_KEEPS });
     foreign.cancels = true;
@@ -120,7 +120,7 @@ static void run_kept(void *argument)
 }
 
 /* The sequence is destroyed while its work is being run; the next sequence reuses the work. */
-static void scenario_38_work_that_comes_after_its_sequence(void)
+SCENARIO(scenario_38_work_that_comes_after_its_sequence, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_KEEPS });
     foreign.cancels = true;
@@ -137,7 +137,7 @@ static void scenario_38_work_that_comes_after_its_sequence(void)
 }
 
 /* Works are run while the sequence and then the executor are destroyed, and afterwards. */
-static void scenario_38_work_that_comes_after_the_executor(void)
+SCENARIO(scenario_38_work_that_comes_after_the_executor, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     foreign.cancels = true;
@@ -158,7 +158,7 @@ static void submit_or_be_refused(void *argument)
 }
 
 /* A task that is submitted behind one whose work is then refused was accepted, and runs. */
-static void scenario_38_executor_that_refuses(void)
+SCENARIO(scenario_38_executor_that_refuses, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){
         .kind = FOREIGN_THREADS, .threads = 1, .refuses = scene_variant(16) + 1 });
@@ -173,7 +173,7 @@ static void scenario_38_executor_that_refuses(void)
 
 /* The executor refuses to continue a drain on another thread: the drain continues on this
  * thread. */
-static void scenario_38_executor_that_refuses_more_than_one_batch(void)
+SCENARIO(scenario_38_executor_that_refuses_more_than_one_batch, RANDOM)
 {
     foreign_open(&(struct foreign_manner){
         .kind = FOREIGN_THREADS, .threads = 1, .refuses = ~(uint64_t)1 << scene_variant(2) });
@@ -184,7 +184,7 @@ static void scenario_38_executor_that_refuses_more_than_one_batch(void)
 }
 
 /* A task that runs was accepted, even if the executor answers that it was not. */
-static void scenario_38_executor_that_refuses_and_runs_all_the_same(void)
+SCENARIO(scenario_38_executor_that_refuses_and_runs_all_the_same, RANDOM)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS,
                                            .threads = 1 + scene_variant(2),
@@ -197,7 +197,7 @@ static void scenario_38_executor_that_refuses_and_runs_all_the_same(void)
     foreign_end();
 }
 
-static void scenario_38_resume_that_is_refused(void)
+SCENARIO(scenario_38_resume_that_is_refused, RANDOM)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1, .refuses = 1 });
     EXPECT_STATUS(OK, lanepool_sequence_pause(foreign.sequence));
@@ -250,7 +250,7 @@ static void expect_exact(const struct foreign_step *step)
     EXPECT(atomic_load(&running) == 0 || atomic_load(&step->runs) == 1);
 }
 
-static void scenario_06_sequence_cancels_a_task_that_is_about_to_start(void)
+SCENARIO(scenario_06_sequence_cancels_a_task_that_is_about_to_start, EXHAUSTIVE)
 {
     open_to_cancel(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     submit_step(&foreign.steps[0]);
@@ -284,12 +284,12 @@ static void cancel_when_due(bool has_timer)
     foreign_end();
 }
 
-static void scenario_35_sequence_cancels_a_task_that_is_just_due(void)
+SCENARIO(scenario_35_sequence_cancels_a_task_that_is_just_due, EXHAUSTIVE)
 {
     cancel_when_due(false);
 }
 
-static void scenario_35_executors_timer_meets_a_cancel(void)
+SCENARIO(scenario_35_executors_timer_meets_a_cancel, EXHAUSTIVE)
 {
     cancel_when_due(true);
 }
@@ -300,7 +300,7 @@ static void cancel_sequence(void *argument)
 }
 
 /* A submit, a start and a due time coincide with the cancel of the whole sequence. */
-static void scenario_38_sequence_is_cancelled_beside_submits_and_timers(void)
+SCENARIO(scenario_38_sequence_is_cancelled_beside_submits_and_timers, RANDOM)
 {
     foreign_open(&(struct foreign_manner){
         .kind = FOREIGN_THREADS, .threads = 2, .has_timer = scene_variant(2) == 1 });
@@ -328,7 +328,7 @@ static void destroy_inside(struct foreign_step *self)
 }
 
 /* While the sequence's task runs, only that task prevents the destruction. */
-static void scenario_38_sequence_is_destroyed_while_it_drains(void)
+SCENARIO(scenario_38_sequence_is_destroyed_while_it_drains, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     foreign.cancels = true;
@@ -368,18 +368,18 @@ static void delay_steps(const struct foreign_manner *manner)
     foreign_end();
 }
 
-static void scenario_34_sequences_tasks_are_due_in_order(void)
+SCENARIO(scenario_34_sequences_tasks_are_due_in_order, RANDOM)
 {
     delay_steps(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
 }
 
-static void scenario_34_executors_timer_keeps_the_order(void)
+SCENARIO(scenario_34_executors_timer_keeps_the_order, RANDOM)
 {
     delay_steps(
         &(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1, .has_timer = true });
 }
 
-static void scenario_38_timer_that_rings_early_twice_or_late(void)
+SCENARIO(scenario_38_timer_that_rings_early_twice_or_late, RANDOM)
 {
     delay_steps(&(struct foreign_manner){ .kind = FOREIGN_THREADS,
                                           .threads = 2,
@@ -389,14 +389,14 @@ static void scenario_38_timer_that_rings_early_twice_or_late(void)
                                           .late_ns = scene_variant(7) });
 }
 
-static void scenario_38_timer_that_refuses(void)
+SCENARIO(scenario_38_timer_that_refuses, RANDOM)
 {
     delay_steps(&(struct foreign_manner){
         .kind = FOREIGN_THREADS, .threads = 1, .has_timer = true, .deaf_for = 1 });
 }
 
 /* The executor refuses a task that has become due: the clock thread runs it. */
-static void scenario_38_executor_that_refuses_what_is_due(void)
+SCENARIO(scenario_38_executor_that_refuses_what_is_due, RANDOM)
 {
     foreign_open(
         &(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1, .refuses = UINT64_MAX });
@@ -408,7 +408,7 @@ static void scenario_38_executor_that_refuses_what_is_due(void)
 
 /* --- a pool as the executor --- */
 
-static void scenario_38_pool_stops_beneath_a_sequence(void)
+SCENARIO(scenario_38_pool_stops_beneath_a_sequence, RANDOM)
 {
     scene_open_with(1);
     memset(&foreign, 0, sizeof foreign);
@@ -427,7 +427,7 @@ static void scenario_38_pool_stops_beneath_a_sequence(void)
     scene_end();
 }
 
-static void scenario_38_pool_drains_what_its_sequence_has_accepted(void)
+SCENARIO(scenario_38_pool_drains_what_its_sequence_has_accepted, RANDOM)
 {
     scene_open_with(1 + scene_variant(2));
     memset(&foreign, 0, sizeof foreign);
@@ -445,7 +445,7 @@ static void scenario_38_pool_drains_what_its_sequence_has_accepted(void)
 
 /* --- with failing allocations --- */
 
-static void scenario_30_each_failure_of_a_sequence(void)
+SCENARIO(scenario_30_each_failure_of_a_sequence, FAULTS)
 {
     const struct foreign_manner manner = { .kind = FOREIGN_KEEPS };
 
@@ -467,31 +467,3 @@ static void scenario_30_each_failure_of_a_sequence(void)
     }
     foreign_close();
 }
-
-SCENARIO_TABLE(scenarios_sequences,
-               SCENARIO(scenario_38_executor_that_runs_inside_of_execute, RANDOM),
-               SCENARIO(scenario_38_executor_that_runs_inside_and_twice, RANDOM),
-               SCENARIO(scenario_38_executor_of_threads, RANDOM),
-               SCENARIO(scenario_38_executor_that_runs_everything_twice, RANDOM),
-               SCENARIO(scenario_38_second_task_meets_the_end_of_the_first, EXHAUSTIVE),
-               SCENARIO(scenario_38_work_on_many_threads_at_once, EXHAUSTIVE),
-               SCENARIO(scenario_38_executor_that_does_not_run_its_work, RANDOM),
-               SCENARIO(scenario_38_work_that_comes_after_its_sequence, EXHAUSTIVE),
-               SCENARIO(scenario_38_work_that_comes_after_the_executor, EXHAUSTIVE),
-               SCENARIO(scenario_38_executor_that_refuses, EXHAUSTIVE),
-               SCENARIO(scenario_38_executor_that_refuses_more_than_one_batch, RANDOM),
-               SCENARIO(scenario_38_executor_that_refuses_and_runs_all_the_same, RANDOM),
-               SCENARIO(scenario_38_resume_that_is_refused, RANDOM),
-               SCENARIO(scenario_06_sequence_cancels_a_task_that_is_about_to_start, EXHAUSTIVE),
-               SCENARIO(scenario_35_sequence_cancels_a_task_that_is_just_due, EXHAUSTIVE),
-               SCENARIO(scenario_35_executors_timer_meets_a_cancel, EXHAUSTIVE),
-               SCENARIO(scenario_38_sequence_is_cancelled_beside_submits_and_timers, RANDOM),
-               SCENARIO(scenario_38_sequence_is_destroyed_while_it_drains, EXHAUSTIVE),
-               SCENARIO(scenario_34_sequences_tasks_are_due_in_order, RANDOM),
-               SCENARIO(scenario_34_executors_timer_keeps_the_order, RANDOM),
-               SCENARIO(scenario_38_timer_that_rings_early_twice_or_late, RANDOM),
-               SCENARIO(scenario_38_timer_that_refuses, RANDOM),
-               SCENARIO(scenario_38_executor_that_refuses_what_is_due, RANDOM),
-               SCENARIO(scenario_38_pool_stops_beneath_a_sequence, RANDOM),
-               SCENARIO(scenario_38_pool_drains_what_its_sequence_has_accepted, RANDOM),
-               SCENARIO(scenario_30_each_failure_of_a_sequence, FAULTS));

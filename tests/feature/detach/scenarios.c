@@ -67,7 +67,7 @@ static lanepool_status wait_for_heir(struct succession *self)
 }
 
 /* A receiver starts when its giver has ended: a giver that waited for it waited for ever. */
-static void regress_wait_for_ones_own_heir_is_a_deadlock(void)
+SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE)
 {
     play(wait_for_heir);
     EXPECT_STATUS(DEADLOCK, succession.waited);
@@ -84,7 +84,7 @@ static lanepool_status cancel_all(struct succession *self)
 }
 
 /* A cancel of all tasks did not find a receiver before its giver had ended. */
-static void regress_cancelling_everything_finds_heirs(void)
+SCENARIO(regress_cancelling_everything_finds_heirs, RANDOM)
 {
     play(cancel_all);
     EXPECT(atomic_load(&succession.cancels) == 1);
@@ -131,7 +131,7 @@ static void submit_with_handle(void *unused)
 
 /* A handle with which no task had been submitted counted as no lane at all. Which lane it was for
  * was read without the router role, by which it is written. */
-static void regress_handle_meets_the_router_while_a_task_asks_by_it(void)
+SCENARIO(regress_handle_meets_the_router_while_a_task_asks_by_it, RANDOM)
 {
     static const char text[] = "a key of some length";
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -153,8 +153,3 @@ static void regress_handle_meets_the_router_while_a_task_asks_by_it(void)
     lanepool_lane_release(asking.lane);
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_regressions_held,
-               SCENARIO(regress_handle_meets_the_router_while_a_task_asks_by_it, RANDOM),
-               SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE),
-               SCENARIO(regress_cancelling_everything_finds_heirs, RANDOM));

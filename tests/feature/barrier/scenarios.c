@@ -33,7 +33,7 @@ static void cancel(void *argument)
 /* --- position --- */
 
 /* The task before the barrier ends while the task behind the barrier is submitted. */
-static void scenario_16_barrier_between_two_tasks(void)
+SCENARIO(scenario_16_barrier_between_two_tasks, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *before = submit_new("", 5);
@@ -56,7 +56,7 @@ static void submit_five(void *argument)
         EXPECT_STATUS(OK, scene_submit(first + i));
 }
 
-static void scenario_16_barriers_of_two_submitters(void)
+SCENARIO(scenario_16_barriers_of_two_submitters, RANDOM)
 {
     static const char *const claims[] = { "A", "aB", "*", "", "A" };
 
@@ -77,7 +77,7 @@ static void quiesce(void *argument)
 }
 
 /* Both wait for everything before them. */
-static void scenario_16_barrier_and_quiesce(void)
+SCENARIO(scenario_16_barrier_and_quiesce, RANDOM)
 {
     open_some_pool();
     submit_new("A", 3);
@@ -94,7 +94,7 @@ static void submit_or_run(void *argument)
     EXPECT_STATUS(OK, scene_submit_or_run(argument));
 }
 
-static void scenario_16_barrier_that_its_submitter_runs(void)
+SCENARIO(scenario_16_barrier_that_its_submitter_runs, RANDOM)
 {
     open_some_pool();
     submit_new("A", 3);
@@ -116,7 +116,7 @@ static void submit_and_wait_in_vain(struct scene_task *self)
 
 /* No task can run in parallel with a barrier: a wait inside it for a task behind it is a
  * deadlock. */
-static void scenario_16_barrier_that_waits(void)
+SCENARIO(scenario_16_barrier_that_waits, RANDOM)
 {
     open_some_pool();
     struct scene_task *barrier = scene_task("*");
@@ -137,7 +137,7 @@ static void wait_until_cancelled(struct scene_task *self)
 
 /* A task before the barrier waits for one behind it. That one can end only if the barrier is
  * cancelled in time. */
-static void scenario_16_task_before_a_barrier_waits_for_one_behind(void)
+SCENARIO(scenario_16_task_before_a_barrier_waits_for_one_behind, RANDOM)
 {
     open_some_pool();
     scene_make_gates(1);
@@ -163,7 +163,7 @@ static void stand_at_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-static void scenario_16_barrier_that_is_cancelled(void)
+SCENARIO(scenario_16_barrier_that_is_cancelled, EXHAUSTIVE)
 {
     scene_open_with(2);
     scene_make_gates(1);
@@ -180,7 +180,7 @@ static void scenario_16_barrier_that_is_cancelled(void)
     scene_close();
 }
 
-static void scenario_16_cancels_race_barriers(void)
+SCENARIO(scenario_16_cancels_race_barriers, RANDOM)
 {
     static const char *const claims[] = { "A", "*", "AB", "*", "B", "*" };
 
@@ -196,7 +196,7 @@ static void scenario_16_cancels_race_barriers(void)
 
 /* --- the end --- */
 
-static void scenario_16_barrier_meets_the_end(void)
+SCENARIO(scenario_16_barrier_meets_the_end, RANDOM)
 {
     static const char *const claims[] = { "A", "*", "AB", "*", "B" };
 
@@ -212,13 +212,3 @@ static void scenario_16_barrier_meets_the_end(void)
     scene_join();
     scene_end();
 }
-
-SCENARIO_TABLE(scenarios_barriers, SCENARIO(scenario_16_barrier_between_two_tasks, EXHAUSTIVE),
-               SCENARIO(scenario_16_barriers_of_two_submitters, RANDOM),
-               SCENARIO(scenario_16_barrier_and_quiesce, RANDOM),
-               SCENARIO(scenario_16_barrier_that_its_submitter_runs, RANDOM),
-               SCENARIO(scenario_16_barrier_that_waits, RANDOM),
-               SCENARIO(scenario_16_task_before_a_barrier_waits_for_one_behind, RANDOM),
-               SCENARIO(scenario_16_barrier_that_is_cancelled, EXHAUSTIVE),
-               SCENARIO(scenario_16_cancels_race_barriers, RANDOM),
-               SCENARIO(scenario_16_barrier_meets_the_end, RANDOM));

@@ -33,7 +33,7 @@ static void wait_for_both(void *argument)
 
 /* A thread whose wait has returned may destroy the group while the last member's thread still
  * leaves it. */
-static void scenario_46_group_is_waited_for_and_destroyed_while_members_end(void)
+SCENARIO(scenario_46_group_is_waited_for_and_destroyed_while_members_end, EXHAUSTIVE)
 {
     scene_open_with(1);
     make_group(scene_variant(2) != 0);
@@ -60,7 +60,7 @@ static void wait_inside(struct scene_task *self)
     EXPECT_STATUS(DEADLOCK, lanepool_group_wait(group, LANEPOOL_FOREVER));
 }
 
-static void scenario_52_group_waits_inside_and_outside(void)
+SCENARIO(scenario_52_group_waits_inside_and_outside, RANDOM)
 {
     scene_open_with(2);
     make_group(false);
@@ -99,7 +99,7 @@ static void take_until_done(void *argument)
     EXPECT_STATUS(DONE, status);
 }
 
-static void scenario_47_completion_is_taken_while_it_comes(void)
+SCENARIO(scenario_47_completion_is_taken_while_it_comes, EXHAUSTIVE)
 {
     atomic_store(&taken, 0);
     scene_open_with(1);
@@ -127,7 +127,7 @@ static void take_or_give_up(void *argument)
 
 /* Two threads take the completions; one of them gives up after a moment. Each completion is taken
  * exactly once. */
-static void scenario_53_several_take_and_give_up(void)
+SCENARIO(scenario_53_several_take_and_give_up, RANDOM)
 {
     int fd;
 
@@ -159,7 +159,7 @@ static void submit_or_be_refused(void *argument)
 
 /* A thread takes until the group is over. Another submits a member, and a third closes the group:
  * the member is either refused, or its completion is taken. */
-static void scenario_70_group_is_closed_beside_a_submit_and_a_take(void)
+SCENARIO(scenario_70_group_is_closed_beside_a_submit_and_a_take, EXHAUSTIVE)
 {
     atomic_store(&taken, 0);
     scene_open_with(1);
@@ -194,7 +194,7 @@ static uint32_t count_cancelled(void)
 
 /* After the cancel has returned, a member that has not started never will, and the count is
  * exact. */
-static void scenario_48_group_is_cancelled_while_members_start(void)
+SCENARIO(scenario_48_group_is_cancelled_while_members_start, EXHAUSTIVE)
 {
     size_t count;
 
@@ -219,7 +219,7 @@ static void scenario_48_group_is_cancelled_while_members_start(void)
 
 /* Two threads cancel at once, while members are submitted and other tasks are queued between
  * them. */
-static void scenario_54_group_is_cancelled_twice_while_it_grows(void)
+SCENARIO(scenario_54_group_is_cancelled_twice_while_it_grows, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "bC", "C" };
     size_t counts[2];
@@ -247,7 +247,7 @@ static void scenario_54_group_is_cancelled_twice_while_it_grows(void)
 
 /* --- several tasks --- */
 
-static void scenario_51_any_of_two_is_waited_for_while_both_end(void)
+SCENARIO(scenario_51_any_of_two_is_waited_for_while_both_end, EXHAUSTIVE)
 {
     lanepool_future *futures[2];
     size_t index;
@@ -277,7 +277,7 @@ static void cancel_all(void *argument)
 
 /* A cancel of all tasks cancels the tasks that such a wait is queued behind, but not the wait
  * itself. A cancelling call may still run when the wait returns. */
-static void scenario_55_claims_are_waited_for_while_all_is_cancelled(void)
+SCENARIO(scenario_55_claims_are_waited_for_while_all_is_cancelled, RANDOM)
 {
     lanepool_claim claim = lanepool_exclusive('A');
 
@@ -298,15 +298,3 @@ static void scenario_55_claims_are_waited_for_while_all_is_cancelled(void)
         EXPECT(status != LANEPOOL_OK || ended[i] ||
                atomic_load(&scene.tasks[i].call) == SCENE_CANCELLED);
 }
-
-SCENARIO_TABLE(scenarios_groups,
-               SCENARIO(scenario_46_group_is_waited_for_and_destroyed_while_members_end,
-                        EXHAUSTIVE),
-               SCENARIO(scenario_47_completion_is_taken_while_it_comes, EXHAUSTIVE),
-               SCENARIO(scenario_70_group_is_closed_beside_a_submit_and_a_take, EXHAUSTIVE),
-               SCENARIO(scenario_48_group_is_cancelled_while_members_start, EXHAUSTIVE),
-               SCENARIO(scenario_51_any_of_two_is_waited_for_while_both_end, EXHAUSTIVE),
-               SCENARIO(scenario_52_group_waits_inside_and_outside, RANDOM),
-               SCENARIO(scenario_53_several_take_and_give_up, RANDOM),
-               SCENARIO(scenario_54_group_is_cancelled_twice_while_it_grows, RANDOM),
-               SCENARIO(scenario_55_claims_are_waited_for_while_all_is_cancelled, RANDOM));

@@ -1,6 +1,6 @@
 /* Periodic tasks of sequences: ended by themselves, by other threads, with their sequence, or
  * because no timer can be allocated. */
-#include "simulated/foreign.h"
+#include "feature/sequence/scenarios_foreign.h"
 #include "simulated/scenarios.h"
 
 #include <string.h>
@@ -109,17 +109,17 @@ static void end_inside_of_a_run(const struct foreign_manner *manner)
     foreign_end();
 }
 
-static void scenario_34_sequences_series_on_threads(void)
+SCENARIO(scenario_34_sequences_series_on_threads, RANDOM)
 {
     end_inside_of_a_run(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 2 });
 }
 
-static void scenario_34_sequences_series_inside_of_execute(void)
+SCENARIO(scenario_34_sequences_series_inside_of_execute, RANDOM)
 {
     end_inside_of_a_run(&(struct foreign_manner){ .kind = FOREIGN_INSIDE });
 }
 
-static void scenario_34_sequences_series_by_the_executors_timer(void)
+SCENARIO(scenario_34_sequences_series_by_the_executors_timer, RANDOM)
 {
     end_inside_of_a_run(&(struct foreign_manner){ .kind = FOREIGN_THREADS,
                                                   .threads = 2,
@@ -144,7 +144,7 @@ static void cancel_sequence(void *argument)
 }
 
 /* One of the three makes the last call; or a run that is under way makes it after its end. */
-static void scenario_35_sequences_series_is_cancelled_in_three_ways_at_once(void)
+SCENARIO(scenario_35_sequences_series_is_cancelled_in_three_ways_at_once, RANDOM)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     EXPECT_STATUS(OK, submit_series((int64_t)scene_variant(2) * 5, 0));
@@ -165,7 +165,7 @@ static void destroy_sequence(void *argument)
 }
 
 /* The handle may be used while the sequence is destroyed, and afterwards. */
-static void scenario_35_handle_of_a_series_outlives_its_sequence(void)
+SCENARIO(scenario_35_handle_of_a_series_outlives_its_sequence, EXHAUSTIVE)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
     EXPECT_STATUS(OK, submit_series((int64_t)scene_variant(2) * 5, 0));
@@ -180,7 +180,7 @@ static void scenario_35_handle_of_a_series_outlives_its_sequence(void)
 /* --- with failing allocations --- */
 
 /* If no timer can be allocated for the next run, the periodic task ends. */
-static void scenario_30_each_failure_of_a_sequences_series(void)
+SCENARIO(scenario_30_each_failure_of_a_sequences_series, FAULTS)
 {
     const struct foreign_manner manner = { .kind = FOREIGN_KEEPS };
 
@@ -200,11 +200,3 @@ static void scenario_30_each_failure_of_a_sequences_series(void)
     }
     foreign_close();
 }
-
-SCENARIO_TABLE(scenarios_sequences_periodic,
-               SCENARIO(scenario_34_sequences_series_on_threads, RANDOM),
-               SCENARIO(scenario_34_sequences_series_inside_of_execute, RANDOM),
-               SCENARIO(scenario_34_sequences_series_by_the_executors_timer, RANDOM),
-               SCENARIO(scenario_35_sequences_series_is_cancelled_in_three_ways_at_once, RANDOM),
-               SCENARIO(scenario_35_handle_of_a_series_outlives_its_sequence, EXHAUSTIVE),
-               SCENARIO(scenario_30_each_failure_of_a_sequences_series, FAULTS));

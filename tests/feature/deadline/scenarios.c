@@ -14,7 +14,7 @@ static struct scene_task *with_deadline(const char *claims, uint64_t start_withi
 }
 
 /* The task before it ends at the very moment of the deadline. */
-static void scenario_71_start_races_its_deadline(void)
+SCENARIO(scenario_71_start_races_its_deadline, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *holder = scene_task("A");
@@ -31,7 +31,7 @@ static void scenario_71_start_races_its_deadline(void)
 }
 
 /* Two threads cancel the task: the program's and the clock's. */
-static void scenario_72_cancel_races_a_deadline(void)
+SCENARIO(scenario_72_cancel_races_a_deadline, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *holder = scene_task("A");
@@ -48,7 +48,7 @@ static void scenario_72_cancel_races_a_deadline(void)
 }
 
 /* Of many tasks in several lanes some expire: rollups, members of a batch, a barrier. */
-static void scenario_73_tasks_of_all_sorts_expire(void)
+SCENARIO(scenario_73_tasks_of_all_sorts_expire, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "aC", "*", "C", "ABC", "b", "" };
 
@@ -62,7 +62,7 @@ static void scenario_73_tasks_of_all_sorts_expire(void)
 }
 
 /* A retry is not a start: the task has started in time. */
-static void scenario_74_deadline_counts_for_the_first_start_only(void)
+SCENARIO(scenario_74_deadline_counts_for_the_first_start_only, RANDOM)
 {
     static lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
 
@@ -80,7 +80,7 @@ static void scenario_74_deadline_counts_for_the_first_start_only(void)
 }
 
 /* The pool stops when the deadlines pass: each task is cancelled or handed back, once. */
-static void scenario_75_shutdown_now_beside_deadlines(void)
+SCENARIO(scenario_75_shutdown_now_beside_deadlines, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *holder = scene_task("A");
@@ -95,7 +95,7 @@ static void scenario_75_shutdown_now_beside_deadlines(void)
 }
 
 /* The pool is paused; the clock is not. */
-static void scenario_76_deadline_passes_in_a_pause(void)
+SCENARIO(scenario_76_deadline_passes_in_a_pause, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *task = with_deadline("A", 5);
@@ -151,7 +151,7 @@ static void check_end_of_detached(lanepool_future *future, lanepool_status compl
 }
 
 /* The program completes the task at the very moment of its deadline. */
-static void scenario_77_completion_races_a_deadline(void)
+SCENARIO(scenario_77_completion_races_a_deadline, EXHAUSTIVE)
 {
     scene_open_with(1);
     lanepool_future *future = submit_detaching(5);
@@ -174,7 +174,7 @@ static void complete(void *argument)
 }
 
 /* A shutdown now ends the task while the program completes it. */
-static void scenario_78_completion_races_a_shutdown_now(void)
+SCENARIO(scenario_78_completion_races_a_shutdown_now, EXHAUSTIVE)
 {
     scene_open_with(1);
     lanepool_future *future = submit_detaching(0);
@@ -189,12 +189,3 @@ static void scenario_78_completion_races_a_shutdown_now(void)
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     scene_end();
 }
-
-SCENARIO_TABLE(scenarios_deadlines, SCENARIO(scenario_71_start_races_its_deadline, EXHAUSTIVE),
-               SCENARIO(scenario_72_cancel_races_a_deadline, EXHAUSTIVE),
-               SCENARIO(scenario_73_tasks_of_all_sorts_expire, RANDOM),
-               SCENARIO(scenario_74_deadline_counts_for_the_first_start_only, RANDOM),
-               SCENARIO(scenario_75_shutdown_now_beside_deadlines, RANDOM),
-               SCENARIO(scenario_77_completion_races_a_deadline, EXHAUSTIVE),
-               SCENARIO(scenario_78_completion_races_a_shutdown_now, EXHAUSTIVE),
-               SCENARIO(scenario_76_deadline_passes_in_a_pause, RANDOM));

@@ -1,6 +1,6 @@
 /* Pools with a watchdog: it reports each slow task once and no other task, and each stall. */
-#include "property/world.h"
 #include "simulated/scenarios.h"
+#include "property/world.h"
 #include "simulated/scene.h"
 
 #include <string.h>
@@ -110,7 +110,7 @@ static bool is_told_rightly(size_t i)
     return takes < SLOW_NS ? dog.told[i] == 0 : takes < 2 * SLOW_NS || dog.told[i] == 1;
 }
 
-static void scenario_watchdog_tells_of_each_slow_task_once(void)
+SCENARIO(scenario_watchdog_tells_of_each_slow_task_once, RANDOM)
 {
     static const uint64_t takes[] = { 0, 30, 99, 150, 200, 90, 700, 0, 90, 201 };
     static const char *const claims[] = { "A", "B", "A", "C", "AB", "ab", "A", "Bc", "A", "D" };
@@ -137,7 +137,7 @@ static void wait_for_the_next(struct scene_task *self)
 
 /* The outer task is slow because it waits for the inner one, which is not slow. Both run on the
  * stack of one thread. */
-static void scenario_watchdog_tells_of_a_task_that_waits_inside(void)
+SCENARIO(scenario_watchdog_tells_of_a_task_that_waits_inside, RANDOM)
 {
     lanepool_options options = slow_options();
     struct scene_task *outer, *inner;
@@ -163,7 +163,7 @@ static void scenario_watchdog_tells_of_a_task_that_waits_inside(void)
 }
 
 /* Snapshots, callbacks, and every way to end the pool. */
-static void scenario_watchdog_meets_the_end_of_the_pool(void)
+SCENARIO(scenario_watchdog_meets_the_end_of_the_pool, RANDOM)
 {
     lanepool_options options = slow_options();
 
@@ -217,7 +217,7 @@ static void submit_at_gate(const char *claims)
 
 /* One task blocks another, twice in a row. Before, between and after these rounds the pool is idle,
  * and tasks end now and then. The callback of the last stall submits a task. */
-static void scenario_watchdog_tells_of_each_stall_once(void)
+SCENARIO(scenario_watchdog_tells_of_each_stall_once, RANDOM)
 {
     lanepool_options options = stall_options();
 
@@ -272,7 +272,7 @@ static void submit_two_on(const lanepool_claim *claim)
 
 /* A pause is no stall, and a task that is not due causes none. Blocked tasks after the resume
  * do. */
-static void scenario_watchdog_lets_paused_and_delayed_tasks_be(void)
+SCENARIO(scenario_watchdog_lets_paused_and_delayed_tasks_be, RANDOM)
 {
     lanepool_options options = stall_options();
     bool pauses_lane;
@@ -321,7 +321,7 @@ static void note_nothing(void *user, const lanepool_slow_task *slow)
 }
 
 /* A parked task cannot continue without a resolution, so it must be reported. */
-static void scenario_watchdog_tells_of_what_is_held_up(void)
+SCENARIO(scenario_watchdog_tells_of_what_is_held_up, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
@@ -352,7 +352,7 @@ static void scenario_watchdog_tells_of_what_is_held_up(void)
     scene_close();
 }
 
-static void scenario_watchdog_each_failure_in_turn(void)
+SCENARIO(scenario_watchdog_each_failure_in_turn, FAULTS)
 {
     lanepool_options options = slow_options();
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -369,11 +369,3 @@ static void scenario_watchdog_each_failure_in_turn(void)
     EXPECT_STATUS(OK, lanepool_pool_destroy(scene.pool));
     scene.pool = NULL;
 }
-
-SCENARIO_TABLE(scenarios_watchdog, SCENARIO(scenario_watchdog_tells_of_each_slow_task_once, RANDOM),
-               SCENARIO(scenario_watchdog_tells_of_a_task_that_waits_inside, RANDOM),
-               SCENARIO(scenario_watchdog_meets_the_end_of_the_pool, RANDOM),
-               SCENARIO(scenario_watchdog_tells_of_each_stall_once, RANDOM),
-               SCENARIO(scenario_watchdog_lets_paused_and_delayed_tasks_be, RANDOM),
-               SCENARIO(scenario_watchdog_tells_of_what_is_held_up, RANDOM),
-               SCENARIO(scenario_watchdog_each_failure_in_turn, FAULTS));

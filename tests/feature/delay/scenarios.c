@@ -1,6 +1,6 @@
 /* Delayed tasks: due, cancelled, drained and handed back, in any combination. */
-#include "property/world.h"
 #include "simulated/scenarios.h"
+#include "property/world.h"
 #include "simulated/scene.h"
 
 #include <string.h>
@@ -183,7 +183,7 @@ static bool has_earlier_ticket(const struct later *one, const struct later *othe
 
 /* Of tasks with one key, those that are due earlier get the smaller tickets. One task is never
  * due. */
-static void scenario_34_many_due_at_once_and_one_never(void)
+SCENARIO(scenario_34_many_due_at_once_and_one_never, RANDOM)
 {
     static const int64_t delays[] = { 300, 100, -1, 0, 100, INT64_MIN, 50, 100, 50, INT64_MAX };
     lanepool_options options = some_options();
@@ -208,7 +208,7 @@ static void cancel_first(void *argument)
     (void)cancel_later(&laters[0]);
 }
 
-static void scenario_35_cancelled_as_it_is_due(void)
+SCENARIO(scenario_35_cancelled_as_it_is_due, EXHAUSTIVE)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -232,7 +232,7 @@ static void cancel_each_twice(void *argument)
     }
 }
 
-static void scenario_35_cancelled_by_some_as_they_are_due(void)
+SCENARIO(scenario_35_cancelled_by_some_as_they_are_due, RANDOM)
 {
     lanepool_options options = some_options();
 
@@ -269,7 +269,7 @@ static void submit_inside_a_drain(struct scene_task *self)
 
 /* Two threads start the clock thread. A drain begins, and a task submits a delayed one during the
  * drain. */
-static void scenario_delays_drain_beside_submits(void)
+SCENARIO(scenario_delays_drain_beside_submits, RANDOM)
 {
     lanepool_options options = some_options();
 
@@ -289,7 +289,7 @@ static void scenario_delays_drain_beside_submits(void)
 }
 
 /* Tasks that are not due soon are cancelled in the order in which they would have been due. */
-static void scenario_delays_stop_beside_what_is_due(void)
+SCENARIO(scenario_delays_stop_beside_what_is_due, RANDOM)
 {
     lanepool_options options = some_options();
     bool hands_back = scene_seed % 2 == 0;
@@ -319,7 +319,7 @@ static void submit_third(void *argument)
 }
 
 /* Two delayed tasks fill the pool. When one is cancelled, the waiting submitter is admitted. */
-static void scenario_delays_count_against_the_limit(void)
+SCENARIO(scenario_delays_count_against_the_limit, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -347,7 +347,7 @@ static void wait_for_later(struct scene_task *self)
 
 /* A task that conflicts with the waiting task can never run before it. Another task can: the
  * waiting thread runs it. */
-static void scenario_delays_waits_inside_are_judged_when_due(void)
+SCENARIO(scenario_delays_waits_inside_are_judged_when_due, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     bool stops = scene_seed % 3 == 0;
@@ -375,7 +375,7 @@ static void scenario_delays_waits_inside_are_judged_when_due(void)
 
 /* --- failures --- */
 
-static void scenario_delays_each_failure_in_turn(void)
+SCENARIO(scenario_delays_each_failure_in_turn, FAULTS)
 {
     lanepool_options options = some_options();
     lanepool_claim claims[3] = {
@@ -409,7 +409,7 @@ static void scenario_delays_each_failure_in_turn(void)
 
 /* The task became due between the check whether only parked tasks were left and the count of the
  * delayed tasks. So the end of the drain answered PARKED, though this task could run, and did. */
-static void regress_drain_is_not_held_up_before_a_delayed_task(void)
+SCENARIO(regress_drain_is_not_held_up_before_a_delayed_task, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
@@ -433,14 +433,3 @@ static void regress_drain_is_not_held_up_before_a_delayed_task(void)
     judge_later(later);
     scene_end();
 }
-
-SCENARIO_TABLE(scenarios_delays,
-               SCENARIO(regress_drain_is_not_held_up_before_a_delayed_task, RANDOM),
-               SCENARIO(scenario_34_many_due_at_once_and_one_never, RANDOM),
-               SCENARIO(scenario_35_cancelled_as_it_is_due, EXHAUSTIVE),
-               SCENARIO(scenario_35_cancelled_by_some_as_they_are_due, RANDOM),
-               SCENARIO(scenario_delays_drain_beside_submits, RANDOM),
-               SCENARIO(scenario_delays_stop_beside_what_is_due, RANDOM),
-               SCENARIO(scenario_delays_count_against_the_limit, RANDOM),
-               SCENARIO(scenario_delays_waits_inside_are_judged_when_due, RANDOM),
-               SCENARIO(scenario_delays_each_failure_in_turn, FAULTS));

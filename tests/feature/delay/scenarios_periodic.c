@@ -163,7 +163,7 @@ static void wait_until_over(const struct series *series)
         sim_sleep(50);
 }
 
-static void scenario_periodic_ends_itself(void)
+SCENARIO(scenario_periodic_ends_itself, RANDOM)
 {
     open_series();
     for (uint32_t i = 0; i < 2; i++) {
@@ -179,7 +179,7 @@ static void scenario_periodic_ends_itself(void)
 
 /* A periodic task whose period is too short for it: its runs follow each other, with other tasks
  * between them. */
-static void scenario_periodic_late_runs_follow_one_by_one(void)
+SCENARIO(scenario_periodic_late_runs_follow_one_by_one, RANDOM)
 {
     open_series();
     all[0].stops_at = all[1].stops_at = RUNS;
@@ -206,7 +206,7 @@ static void cancel_series(void *argument)
         EXPECT(atomic_load(&series->runs) == runs);
 }
 
-static void scenario_periodic_cancelled_from_outside(void)
+SCENARIO(scenario_periodic_cancelled_from_outside, RANDOM)
 {
     open_series();
     EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
@@ -229,7 +229,7 @@ static void submit_late(void *argument)
 
 /* Cancels all tasks while a run of a periodic task waits for its turn, or between two runs; between
  * two runs nothing is cancelled. */
-static void scenario_periodic_cancelled_with_everything(void)
+SCENARIO(scenario_periodic_cancelled_with_everything, RANDOM)
 {
     size_t count;
 
@@ -251,7 +251,7 @@ static int run_alone(lanepool_run *run, void *context)
 }
 
 /* Each run is a barrier. */
-static void scenario_periodic_that_claims_everything(void)
+SCENARIO(scenario_periodic_that_claims_everything, RANDOM)
 {
     lanepool_claim claim = lanepool_claim_all();
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -273,7 +273,7 @@ static void scenario_periodic_that_claims_everything(void)
 }
 
 /* A drain ends them, whether it waits for delayed tasks or not. */
-static void scenario_periodic_ended_by_a_drain(void)
+SCENARIO(scenario_periodic_ended_by_a_drain, RANDOM)
 {
     lanepool_options options = some_options();
     options.drain_waits_for_delayed = scene_seed % 5 < 2;
@@ -288,7 +288,7 @@ static void scenario_periodic_ended_by_a_drain(void)
 }
 
 /* The pool ends while the run that a cancel of the timer has asked to stop may still run. */
-static void scenario_periodic_cancelled_before_a_shutdown(void)
+SCENARIO(scenario_periodic_cancelled_before_a_shutdown, RANDOM)
 {
     open_series();
     EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
@@ -302,7 +302,7 @@ static void scenario_periodic_cancelled_before_a_shutdown(void)
     close_series();
 }
 
-static void scenario_periodic_handed_back(void)
+SCENARIO(scenario_periodic_handed_back, RANDOM)
 {
     bool hands_back = scene_seed % 2 == 0;
 
@@ -323,7 +323,7 @@ static void scenario_periodic_handed_back(void)
 }
 
 /* Blocks that a census retains must return to their periodic tasks. */
-static void scenario_periodic_beside_snapshots(void)
+SCENARIO(scenario_periodic_beside_snapshots, RANDOM)
 {
     lanepool_snapshot *snapshot;
 
@@ -343,7 +343,7 @@ static void scenario_periodic_beside_snapshots(void)
 }
 
 /* A periodic task counts as one pending task, during its runs and between them. */
-static void scenario_periodic_counts_against_the_limit(void)
+SCENARIO(scenario_periodic_counts_against_the_limit, RANDOM)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     options.workers = 1;
@@ -358,7 +358,7 @@ static void scenario_periodic_counts_against_the_limit(void)
     close_series();
 }
 
-static void scenario_periodic_each_failure_in_turn(void)
+SCENARIO(scenario_periodic_each_failure_in_turn, FAULTS)
 {
     lanepool_options options = some_options();
 
@@ -374,15 +374,3 @@ static void scenario_periodic_each_failure_in_turn(void)
     world_stop_refusing();
     close_series();
 }
-
-SCENARIO_TABLE(scenarios_periodic, SCENARIO(scenario_periodic_ends_itself, RANDOM),
-               SCENARIO(scenario_periodic_late_runs_follow_one_by_one, RANDOM),
-               SCENARIO(scenario_periodic_cancelled_from_outside, RANDOM),
-               SCENARIO(scenario_periodic_cancelled_with_everything, RANDOM),
-               SCENARIO(scenario_periodic_that_claims_everything, RANDOM),
-               SCENARIO(scenario_periodic_ended_by_a_drain, RANDOM),
-               SCENARIO(scenario_periodic_cancelled_before_a_shutdown, RANDOM),
-               SCENARIO(scenario_periodic_handed_back, RANDOM),
-               SCENARIO(scenario_periodic_beside_snapshots, RANDOM),
-               SCENARIO(scenario_periodic_counts_against_the_limit, RANDOM),
-               SCENARIO(scenario_periodic_each_failure_in_turn, FAULTS));

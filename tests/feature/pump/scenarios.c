@@ -1,6 +1,6 @@
 /* Pumps: tasks that wait for a thread of the scenario, and pools that end before these run. */
-#include "property/world.h"
 #include "simulated/scenarios.h"
+#include "property/world.h"
 #include "simulated/scene.h"
 
 static lanepool_pump *pump;
@@ -52,7 +52,7 @@ static void end_pool(void)
     scene_end();
 }
 
-static void scenario_49_pump_meets_a_drain(void)
+SCENARIO(scenario_49_pump_meets_a_drain, EXHAUSTIVE)
 {
     scene_open_with(1);
     make_pump();
@@ -68,7 +68,7 @@ static void scenario_49_pump_meets_a_drain(void)
     end_pool();
 }
 
-static void scenario_50_pump_meets_a_shutdown_now(void)
+SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE)
 {
     scene_open_with(1);
     make_pump();
@@ -104,7 +104,7 @@ static void open_any(void)
 
 /* Rollups over lanes that workers and the pumping thread share, in every layout and with a rule;
  * some are submitted while the pool ends. */
-static void scenario_56_pump_and_workers_share_lanes_to_the_end(void)
+SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "aB", "A", "BC", "C", "AC" };
 
@@ -144,7 +144,7 @@ static void wait_for_the_next_but_one(struct scene_task *self)
 
 /* The wait needs a task of the same pump, which runs on the waiting thread. A worker's task may
  * precede it. */
-static void scenario_58_wait_inside_a_pumps_task(void)
+SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM)
 {
     open_any();
     struct scene_task *waiter = pumped("A");
@@ -172,7 +172,7 @@ static void wait_for_the_next(struct scene_task *self)
 /* A pump's task waits for a worker's task, which later waits for another task of the pump that has
  * long been ready. The waiting thread had found no task to run, and did not learn that this had
  * changed. */
-static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
+SCENARIO(regress_wait_inside_a_pumps_task_learns_what_it_needs, RANDOM)
 {
     scene_open_with(1);
     make_pump();
@@ -192,7 +192,7 @@ static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
 
 /* The only worker waits inside a task for one behind a pump's task. That one is cancelled while it
  * is in the pump. Its tombstone became ready for a worker, and the wait was not woken to run it. */
-static void regress_cancel_in_a_pump_wakes_a_wait_inside(void)
+SCENARIO(regress_cancel_in_a_pump_wakes_a_wait_inside, EXHAUSTIVE)
 {
     scene_open_with(1);
     make_pump();
@@ -227,7 +227,7 @@ static void cancel_all_and_pump(lanepool_group *group)
 
 /* Only tombstones are left of cancelled tasks, in lanes or in the pump. They prevent the end of
  * neither the pump nor the pool. */
-static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
+SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM)
 {
     lanepool_group *group;
 
@@ -299,7 +299,7 @@ static void use_both(lanepool_group *group)
         EXPECT(scene_has_ended(completion.context));
 }
 
-static void scenario_30_each_failure_of_groups_and_pumps(void)
+SCENARIO(scenario_30_each_failure_of_groups_and_pumps, FAULTS)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_group_options keeps = LANEPOOL_GROUP_OPTIONS_INIT;
@@ -321,12 +321,3 @@ static void scenario_30_each_failure_of_groups_and_pumps(void)
     if (has_group)
         lanepool_group_destroy(group);
 }
-
-SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUSTIVE),
-               SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
-               SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
-               SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM),
-               SCENARIO(regress_cancel_in_a_pump_wakes_a_wait_inside, EXHAUSTIVE),
-               SCENARIO(regress_wait_inside_a_pumps_task_learns_what_it_needs, RANDOM),
-               SCENARIO(scenario_30_each_failure_of_groups_and_pumps, FAULTS),
-               SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));

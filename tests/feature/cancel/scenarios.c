@@ -1,6 +1,6 @@
 /* Cancelling: single tasks, rollups that have latched some lanes, several at once. */
-#include "property/world.h"
 #include "simulated/scenarios.h"
+#include "property/world.h"
 #include "simulated/scene.h"
 
 static struct scene_task *task_with_future(const char *claims, uint64_t takes)
@@ -43,7 +43,7 @@ static void open_some_pool(void)
 
 /* --- one task --- */
 
-static void scenario_06_cancel_races_a_start(void)
+SCENARIO(scenario_06_cancel_races_a_start, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = task_with_future("A", 0);
@@ -56,7 +56,7 @@ static void scenario_06_cancel_races_a_start(void)
     scene_close();
 }
 
-static void scenario_06_cancel_races_a_start_in_any_pool(void)
+SCENARIO(scenario_06_cancel_races_a_start_in_any_pool, RANDOM)
 {
     open_some_pool();
     struct scene_task *before = task_with_future("A", 2);
@@ -69,7 +69,7 @@ static void scenario_06_cancel_races_a_start_in_any_pool(void)
     scene_close();
 }
 
-static void scenario_06_cancel_races_an_end(void)
+SCENARIO(scenario_06_cancel_races_an_end, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = task_with_future("A", 3);
@@ -91,7 +91,7 @@ static void ask_to_end(struct scene_task *self)
     EXPECT_STATUS(DEADLOCK, scene_cancel_wait(self, LANEPOOL_FOREVER));
 }
 
-static void scenario_06_task_cancels_itself(void)
+SCENARIO(scenario_06_task_cancels_itself, RANDOM)
 {
     scene_open_with(1 + scene_variant(2));
     struct scene_task *task = task_with_future("A", 0);
@@ -108,7 +108,7 @@ static void cancel_both(struct scene_task *self)
     EXPECT(scene_cancel_wait(self + 2, LANEPOOL_FOREVER) != LANEPOOL_RUNNING);
 }
 
-static void scenario_06_task_cancels_others(void)
+SCENARIO(scenario_06_task_cancels_others, RANDOM)
 {
     open_some_pool();
     struct scene_task *task = task_with_future("A", 0);
@@ -132,7 +132,7 @@ static void wait_for_the_next(struct scene_task *self)
            (status == LANEPOOL_DEADLOCK && scene.options.layout == LANEPOOL_PER_WORKER));
 }
 
-static void scenario_06_cancelled_task_is_waited_for_inside(void)
+SCENARIO(scenario_06_cancelled_task_is_waited_for_inside, RANDOM)
 {
     open_some_pool();
     struct scene_task *waiter = task_with_future("A", 0);
@@ -163,7 +163,7 @@ static void quiesce(void *argument)
     EXPECT(atomic_load(&task->releases) == 1);
 }
 
-static void scenario_06_cancel_races_a_quiesce(void)
+SCENARIO(scenario_06_cancel_races_a_quiesce, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = task_with_future("A", 0);
@@ -186,7 +186,7 @@ static void end_and_await(bool stops)
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
 }
 
-static void scenario_06_cancel_races_a_shutdown_now(void)
+SCENARIO(scenario_06_cancel_races_a_shutdown_now, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = task_with_future("A", 0);
@@ -200,7 +200,7 @@ static void scenario_06_cancel_races_a_shutdown_now(void)
     scene_end();
 }
 
-static void scenario_06_cancel_races_a_drain(void)
+SCENARIO(scenario_06_cancel_races_a_drain, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = task_with_future("A", 0);
@@ -253,7 +253,7 @@ static void cancel_rollup(struct scene_task *rollup)
     EXPECT_STATUS(OK, scene_cancel(rollup));
 }
 
-static void scenario_07_rollup_that_heads_some_lanes(void)
+SCENARIO(scenario_07_rollup_that_heads_some_lanes, EXHAUSTIVE)
 {
     scene_open_with(2);
     struct scene_task *before = submit_held("A");
@@ -268,7 +268,7 @@ static void scenario_07_rollup_that_heads_some_lanes(void)
     EXPECT(scene_before(before, held));
 }
 
-static void scenario_07_rollup_that_waits_for_several(void)
+SCENARIO(scenario_07_rollup_that_waits_for_several, EXHAUSTIVE)
 {
     scene_open_with(3);
     struct scene_task *before[2] = { submit_held("A"), submit_held("B") };
@@ -284,7 +284,7 @@ static void scenario_07_rollup_that_waits_for_several(void)
     EXPECT(scene_before(before[0], held[0]) && scene_before(before[1], held[1]));
 }
 
-static void scenario_07_rollup_between_readers(void)
+SCENARIO(scenario_07_rollup_between_readers, EXHAUSTIVE)
 {
     scene_open_with(2);
     submit_held("a");
@@ -301,7 +301,7 @@ static void scenario_07_rollup_between_readers(void)
 }
 
 /* Without futures the rollups are plain tasks. */
-static void scenario_07_rollups_without_futures(void)
+SCENARIO(scenario_07_rollups_without_futures, EXHAUSTIVE)
 {
     scene_open_with(2);
     submit_held("A");
@@ -317,7 +317,7 @@ static void scenario_07_rollups_without_futures(void)
 }
 
 /* The tombstones meet the end of the task that they wait behind. */
-static void scenario_07_marks_in_a_row(void)
+SCENARIO(scenario_07_marks_in_a_row, RANDOM)
 {
     static const char *const claims[] = { "AB", "BA", "aB", "ABC" };
     struct scene_task *rollups[4];
@@ -334,7 +334,7 @@ static void scenario_07_marks_in_a_row(void)
 }
 
 /* With a rule, a tombstone lasts as long as the tasks that it waits for. */
-static void scenario_07_mark_with_a_rule(void)
+SCENARIO(scenario_07_mark_with_a_rule, EXHAUSTIVE)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -355,7 +355,7 @@ static void scenario_07_mark_with_a_rule(void)
 
 /* --- twice --- */
 
-static void scenario_08_cancelled_twice(void)
+SCENARIO(scenario_08_cancelled_twice, EXHAUSTIVE)
 {
     scene_open_with(1);
     submit_held("A");
@@ -373,7 +373,7 @@ static void scenario_08_cancelled_twice(void)
     scene_close();
 }
 
-static void scenario_08_cancelled_when_everything_has_ended(void)
+SCENARIO(scenario_08_cancelled_when_everything_has_ended, RANDOM)
 {
     open_some_pool();
     struct scene_task *task = submit_new("A");
@@ -385,7 +385,7 @@ static void scenario_08_cancelled_when_everything_has_ended(void)
 
 /* --- several --- */
 
-static void scenario_08_everything_cancelled_twice_while_tasks_start(void)
+SCENARIO(scenario_08_everything_cancelled_twice_while_tasks_start, RANDOM)
 {
     static const char *const claims[] = { "A", "AB", "B", "aC", "", "CA" };
 
@@ -403,7 +403,7 @@ static void scenario_08_everything_cancelled_twice_while_tasks_start(void)
     scene_close();
 }
 
-static void scenario_06_cancel_of_everything_races_a_start(void)
+SCENARIO(scenario_06_cancel_of_everything_races_a_start, EXHAUSTIVE)
 {
     scene_open_with(1);
     struct scene_task *task = scene_task("A");
@@ -429,7 +429,7 @@ static void cancel_in_a_callback(struct scene_task *task)
     cancel(told_later);
 }
 
-static void scenario_26_continuation_cancels(void)
+SCENARIO(scenario_26_continuation_cancels, RANDOM)
 {
     scene_open_with(1);
     struct scene_task *first = scene_task("A");
@@ -449,7 +449,7 @@ static void submit_and_wait_in_vain(struct scene_task *self)
     EXPECT_STATUS(DEADLOCK, scene_cancel_all());
 }
 
-static void scenario_26_cancelling_call_submits_and_waits(void)
+SCENARIO(scenario_26_cancelling_call_submits_and_waits, RANDOM)
 {
     open_some_pool();
     struct scene_task *before = submit_held("A");
@@ -474,7 +474,7 @@ static bool is_answered(lanepool_status status)
     return !lacks;
 }
 
-static void scenario_30_each_failure_of_cancels_in_turn(void)
+SCENARIO(scenario_30_each_failure_of_cancels_in_turn, FAULTS)
 {
     static const char *const claims[] = { "A", "AB", "*", "BC", "aC", "*" };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -498,26 +498,3 @@ static void scenario_30_each_failure_of_cancels_in_turn(void)
     world_stop_refusing();
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_cancels, SCENARIO(scenario_06_cancel_races_a_start, EXHAUSTIVE),
-               SCENARIO(scenario_06_cancel_races_a_start_in_any_pool, RANDOM),
-               SCENARIO(scenario_06_cancel_races_an_end, EXHAUSTIVE),
-               SCENARIO(scenario_06_task_cancels_itself, RANDOM),
-               SCENARIO(scenario_06_task_cancels_others, RANDOM),
-               SCENARIO(scenario_06_cancelled_task_is_waited_for_inside, RANDOM),
-               SCENARIO(scenario_06_cancel_races_a_quiesce, EXHAUSTIVE),
-               SCENARIO(scenario_06_cancel_races_a_shutdown_now, EXHAUSTIVE),
-               SCENARIO(scenario_06_cancel_races_a_drain, EXHAUSTIVE),
-               SCENARIO(scenario_06_cancel_of_everything_races_a_start, EXHAUSTIVE),
-               SCENARIO(scenario_07_rollup_that_heads_some_lanes, EXHAUSTIVE),
-               SCENARIO(scenario_07_rollup_that_waits_for_several, EXHAUSTIVE),
-               SCENARIO(scenario_07_rollup_between_readers, EXHAUSTIVE),
-               SCENARIO(scenario_07_rollups_without_futures, EXHAUSTIVE),
-               SCENARIO(scenario_07_marks_in_a_row, RANDOM),
-               SCENARIO(scenario_07_mark_with_a_rule, EXHAUSTIVE),
-               SCENARIO(scenario_08_cancelled_twice, EXHAUSTIVE),
-               SCENARIO(scenario_08_cancelled_when_everything_has_ended, RANDOM),
-               SCENARIO(scenario_08_everything_cancelled_twice_while_tasks_start, RANDOM),
-               SCENARIO(scenario_26_continuation_cancels, RANDOM),
-               SCENARIO(scenario_26_cancelling_call_submits_and_waits, RANDOM),
-               SCENARIO(scenario_30_each_failure_of_cancels_in_turn, FAULTS));

@@ -134,7 +134,7 @@ static void let_go(void)
         lanepool_future_release(poisoned.avoiders[i].future);
 }
 
-static void scenario_63_lane_is_poisoned_beside_who_avoids_it(void)
+SCENARIO(scenario_63_lane_is_poisoned_beside_who_avoids_it, RANDOM)
 {
     begin();
     poisoned.is_shared = scene_variant(3) == 1;
@@ -161,7 +161,7 @@ static struct scene_task *submit_reader(uint64_t takes)
 
 /* A reader ends, and another one is parked. The first task behind them leaves the poisoned lane:
  * then the next readers may run, and the last task waits. */
-static void scenario_63_shared_claims_join_beside_a_kept_task(void)
+SCENARIO(scenario_63_shared_claims_join_beside_a_kept_task, EXHAUSTIVE)
 {
     begin();
     poisoned.is_shared = true;
@@ -207,7 +207,7 @@ static void meet(void (*met)(void *argument))
     scene_join();
 }
 
-static void scenario_63_who_avoids_poison_is_cancelled(void)
+SCENARIO(scenario_63_who_avoids_poison_is_cancelled, RANDOM)
 {
     meet(cancel_first);
     expect_ends();
@@ -217,7 +217,7 @@ static void scenario_63_who_avoids_poison_is_cancelled(void)
     let_go();
 }
 
-static void scenario_63_who_avoids_poison_meets_a_shutdown_now(void)
+SCENARIO(scenario_63_who_avoids_poison_meets_a_shutdown_now, RANDOM)
 {
     meet(stop);
     scene_close();
@@ -232,7 +232,7 @@ static void resolve_what_is_kept(void *argument)
     resolve(LANEPOOL_RESOLVE_SKIP);
 }
 
-static void scenario_63_poison_ends_beside_who_avoids_it(void)
+SCENARIO(scenario_63_poison_ends_beside_who_avoids_it, RANDOM)
 {
     lanepool_status status;
 
@@ -247,7 +247,7 @@ static void scenario_63_poison_ends_beside_who_avoids_it(void)
 }
 
 /* PARKED was answered before all tasks that had waited in the lane had left it. */
-static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
+SCENARIO(regress_held_comes_when_all_have_left_the_poisoned_lane, RANDOM)
 {
     begin();
     EXPECT_STATUS(OK, submit(fail, NULL, "A", &poisoned.bad, NULL));
@@ -262,11 +262,3 @@ static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
     scene_end();
     let_go();
 }
-
-SCENARIO_TABLE(scenarios_poison,
-               SCENARIO(regress_held_comes_when_all_have_left_the_poisoned_lane, RANDOM),
-               SCENARIO(scenario_63_lane_is_poisoned_beside_who_avoids_it, RANDOM),
-               SCENARIO(scenario_63_shared_claims_join_beside_a_kept_task, EXHAUSTIVE),
-               SCENARIO(scenario_63_who_avoids_poison_is_cancelled, RANDOM),
-               SCENARIO(scenario_63_who_avoids_poison_meets_a_shutdown_now, RANDOM),
-               SCENARIO(scenario_63_poison_ends_beside_who_avoids_it, RANDOM));

@@ -3,8 +3,8 @@
  * Its tasks are judged: each is called once, in order, and no two run at once. There is one
  * executor at a time.
  */
-#ifndef TESTS_SIMULATED_FOREIGN_H
-#define TESTS_SIMULATED_FOREIGN_H
+#ifndef TESTS_FEATURE_SEQUENCE_SCENARIOS_FOREIGN_H
+#define TESTS_FEATURE_SEQUENCE_SCENARIOS_FOREIGN_H
 
 #include "simulated/scene.h"
 

@@ -1,5 +1,5 @@
-/* Owns the foreign executor and the steps of its sequence; see foreign.h. */
-#include "simulated/foreign.h"
+/* Owns the foreign executor and the steps of its sequence; see scenarios_foreign.h. */
+#include "feature/sequence/scenarios_foreign.h"
 
 #include <string.h>
 

@@ -60,7 +60,7 @@ static void look(void *argument)
 
 /* A thread that waited for a control call was taken for a caller that runs its own task; it had no
  * task. */
-static void regress_look_beside_a_cancel_of_everything(void)
+SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE)
 {
     scene_open_with(1);
     submit_new("A", 5);
@@ -80,7 +80,7 @@ static void take_a_while(struct scene_task *self)
 
 /* A cancelling call delayed the end of the pool. The lanes led to blocks that had been handed
  * back. */
-static void regress_look_when_tasks_have_been_handed_back(void)
+SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM)
 {
     scene_open_with(1);
     submit_new("A", 3);
@@ -100,7 +100,7 @@ static void regress_look_when_tasks_have_been_handed_back(void)
 /* --- handing back --- */
 
 /* The cancel answered RUNNING for a task that never started. */
-static void regress_cancel_of_what_is_handed_back(void)
+SCENARIO(regress_cancel_of_what_is_handed_back, EXHAUSTIVE)
 {
     scene_open_with(1);
     submit_new("A", 3);
@@ -131,7 +131,7 @@ static void let_go_and_stand(struct scene_task *self)
 }
 
 /* Tasks behind a barrier waited for a cancelling call of an unrelated task. */
-static void regress_held_tasks_do_not_wait_for_cancels(void)
+SCENARIO(regress_held_tasks_do_not_wait_for_cancels, RANDOM)
 {
     scene_open_with(1);
     scene_make_gates(3);
@@ -149,7 +149,7 @@ static void regress_held_tasks_do_not_wait_for_cancels(void)
 }
 
 /* Behind the barrier, claims by a handle that had never been used were not found. */
-static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
+SCENARIO(regress_lane_cancel_finds_handles_behind_a_barrier, RANDOM)
 {
     lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
@@ -168,7 +168,7 @@ static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
 }
 
 /* The rule was called for a task that had been cancelled behind the barrier, and released. */
-static void regress_rule_is_not_asked_about_marks_per_worker(void)
+SCENARIO(regress_rule_is_not_asked_about_marks_per_worker, RANDOM)
 {
     open_with_rule(LANEPOOL_PER_WORKER, 2);
     submit_held("A");
@@ -187,7 +187,7 @@ static void regress_rule_is_not_asked_about_marks_per_worker(void)
 
 /* The rule was called for a task that was cancelled during the hand-back, and got its entries after
  * that. */
-static void regress_rule_is_not_asked_about_marks_at_the_end(void)
+SCENARIO(regress_rule_is_not_asked_about_marks_at_the_end, RANDOM)
 {
     open_with_rule(LANEPOOL_PER_KEY, 1);
     submit_new("A", 3);
@@ -205,7 +205,7 @@ static void regress_rule_is_not_asked_about_marks_at_the_end(void)
 /* --- starting --- */
 
 /* A task got a cancelling call after it had run: it had ended, but not left its lane yet. */
-static void regress_task_that_has_ended_is_not_cancelled(void)
+SCENARIO(regress_task_that_has_ended_is_not_cancelled, EXHAUSTIVE)
 {
     open_with_rule(scene_variant(2) == 1 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY, 1);
     sim_explore_from_here();
@@ -245,7 +245,7 @@ static void wait_for_what_is_called_off(struct scene_task *self)
 /* A drain was just making the cancelling call of a task that was not due, and a barrier waited for
  * that task. The wait was judged as a wait for a task behind the barrier, although the task would
  * get no entries any more. */
-static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
+SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
 
@@ -286,7 +286,7 @@ static void release_series(void *context)
 /* A worker took a run of a periodic task, found it cancelled, and forgot the timer. A thread that
  * cancels all tasks had set the tombstone, and had not read the timer's release callback yet, so
  * that the callback was not called. */
-static void regress_cancelled_series_is_released(void)
+SCENARIO(regress_cancelled_series_is_released, RANDOM)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_timer *timer;
@@ -319,7 +319,7 @@ static void cancel_series(void *argument)
 
 /* A thread that cancels a periodic task between two runs takes it out of the heap for a moment. A
  * hand-back did not find it there at that moment, so that its last call was never made. */
-static void regress_series_is_told_of_its_end_in_a_hand_back(void)
+SCENARIO(regress_series_is_told_of_its_end_in_a_hand_back, EXHAUSTIVE)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_timer *timer;
@@ -350,7 +350,7 @@ static void cancel_all(void *argument)
 /* A thread that cancels all tasks set the tombstone of a task that had just started, and cleared it
  * again. Between these two steps the task's future had cancelled the task, and the tombstone that
  * its worker had set was lost. */
-static void regress_mark_of_a_cancelled_task_stays(void)
+SCENARIO(regress_mark_of_a_cancelled_task_stays, RANDOM)
 {
     open_with_rule(LANEPOOL_PER_KEY, 1);
     struct scene_task *task = submit_new("A", 0);
@@ -368,7 +368,7 @@ static void occupy_the_worker(struct scene_task *self)
 
 /* A cancel of all tasks did not reach a task whose retry was due while the only worker ran another
  * task. */
-static void regress_cancel_of_everything_calls_off_a_retry_that_is_due(void)
+SCENARIO(regress_cancel_of_everything_calls_off_a_retry_that_is_due, RANDOM)
 {
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     policy.retries = 3;
@@ -391,18 +391,3 @@ static void regress_cancel_of_everything_calls_off_a_retry_that_is_due(void)
     scene_close();
     EXPECT(atomic_load(&task->attempts) == attempts);
 }
-
-SCENARIO_TABLE(scenarios_regressions_cancels,
-               SCENARIO(regress_cancel_of_everything_calls_off_a_retry_that_is_due, RANDOM),
-               SCENARIO(regress_series_is_told_of_its_end_in_a_hand_back, EXHAUSTIVE),
-               SCENARIO(regress_cancelled_series_is_released, RANDOM),
-               SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
-               SCENARIO(regress_mark_of_a_cancelled_task_stays, RANDOM),
-               SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
-               SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM),
-               SCENARIO(regress_cancel_of_what_is_handed_back, EXHAUSTIVE),
-               SCENARIO(regress_held_tasks_do_not_wait_for_cancels, RANDOM),
-               SCENARIO(regress_lane_cancel_finds_handles_behind_a_barrier, RANDOM),
-               SCENARIO(regress_rule_is_not_asked_about_marks_per_worker, RANDOM),
-               SCENARIO(regress_rule_is_not_asked_about_marks_at_the_end, RANDOM),
-               SCENARIO(regress_task_that_has_ended_is_not_cancelled, EXHAUSTIVE));

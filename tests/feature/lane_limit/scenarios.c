@@ -1,7 +1,7 @@
 /* Lane limits: submitters that wait for room while the pool ends, tasks are cancelled, or limits
  * change. */
-#include "route/pool.h"
 #include "simulated/scenarios.h"
+#include "route/pool.h"
 #include "simulated/scene.h"
 
 static void open_limited(unsigned workers, size_t lane_pending_max)
@@ -58,7 +58,7 @@ static void spawn_and_see_it_block(struct scene_task *task, uint32_t blocked)
 }
 
 /* Both submitters find the lane full. A third one submits when the first task ends. */
-static void lane_limit_two_submitters_blocked_in_turn(void)
+SCENARIO(lane_limit_two_submitters_blocked_in_turn, EXHAUSTIVE)
 {
     open_limited(1, 1);
     scene_make_gates(1);
@@ -81,7 +81,7 @@ static void lane_limit_two_submitters_blocked_in_turn(void)
 
 /* Here the pool is full, not a lane. A late submitter found no room, and then, because a task
  * ended, found some: it was admitted before an earlier submitter. */
-static void regress_full_pool_with_lane_limits_serves_in_turn(void)
+SCENARIO(regress_full_pool_with_lane_limits_serves_in_turn, EXHAUSTIVE)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
@@ -105,7 +105,7 @@ static void regress_full_pool_with_lane_limits_serves_in_turn(void)
 
 /* Two lanes become empty at the same moment. The submitter that waits for both is admitted before
  * the one that waits for the second only. A third lane is not affected. */
-static void lane_limit_blocked_rollup_is_not_overtaken(void)
+SCENARIO(lane_limit_blocked_rollup_is_not_overtaken, RANDOM)
 {
     open_limited(2, 1);
     scene_make_gates(1);
@@ -143,19 +143,19 @@ static void shutdown_beside_a_blocked_rollup(bool now)
     scene_close();
 }
 
-static void lane_limit_shutdown_beside_a_blocked_rollup(void)
+SCENARIO(lane_limit_shutdown_beside_a_blocked_rollup, RANDOM)
 {
     shutdown_beside_a_blocked_rollup(false);
 }
 
-static void lane_limit_shutdown_now_beside_a_blocked_rollup(void)
+SCENARIO(lane_limit_shutdown_now_beside_a_blocked_rollup, RANDOM)
 {
     shutdown_beside_a_blocked_rollup(true);
 }
 
 /* The limit is raised while the lane's task ends. The only handle of the lane is the one that sets
  * the limit. */
-static void lane_limit_raised_beside_blocked_submitters(void)
+SCENARIO(lane_limit_raised_beside_blocked_submitters, RANDOM)
 {
     open_limited(1, 1);
     (void)running_task("A");
@@ -171,7 +171,7 @@ static void lane_limit_raised_beside_blocked_submitters(void)
 }
 
 /* A task behind the running one is cancelled while that one ends, and its room becomes free. */
-static void lane_limit_cancel_frees_room(void)
+SCENARIO(lane_limit_cancel_frees_room, EXHAUSTIVE)
 {
     open_limited(1, 2);
     (void)running_task("A");
@@ -198,7 +198,7 @@ static void give_up_or_not(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_TIMED_OUT);
 }
 
-static void lane_limit_rollup_gives_up_waiting_for_lanes(void)
+SCENARIO(lane_limit_rollup_gives_up_waiting_for_lanes, EXHAUSTIVE)
 {
     open_limited(1, 1);
     struct scene_task *running = scene_task("A");
@@ -217,7 +217,7 @@ static void lane_limit_rollup_gives_up_waiting_for_lanes(void)
 }
 
 /* A key's last task ends, and its quota is freed, while other tasks of the key are submitted. */
-static void lane_limit_count_of_a_key_goes_and_comes(void)
+SCENARIO(lane_limit_count_of_a_key_goes_and_comes, RANDOM)
 {
     open_limited(1, 2);
     sim_explore_from_here();
@@ -236,7 +236,7 @@ static void submit_inside_a_full_lane(struct scene_task *self)
     EXPECT_STATUS(OK, scene_submit(self + 2));
 }
 
-static void lane_limit_reached_and_submit_inside(void)
+SCENARIO(lane_limit_reached_and_submit_inside, EXHAUSTIVE)
 {
     open_limited(1, 1);
     struct scene_task *parent = scene_task("A");
@@ -253,7 +253,7 @@ static void lane_limit_reached_and_submit_inside(void)
     EXPECT(scene_before(parent, over));
 }
 
-static void lane_limit_exceeded_by_or_run(void)
+SCENARIO(lane_limit_exceeded_by_or_run, EXHAUSTIVE)
 {
     open_limited(1, 1);
     (void)running_task("A");
@@ -281,7 +281,7 @@ static int run_of_series(lanepool_run *run, void *context)
 
 /* The periodic task fills its lane from its submit until it is cancelled. That also holds when a
  * run ends during a census, which retains blocks of ended tasks. */
-static void lane_limit_reached_by_a_series_beside_snapshots(void)
+SCENARIO(lane_limit_reached_by_a_series_beside_snapshots, RANDOM)
 {
     open_limited(1, 1);
     lanepool_claim claim = lanepool_exclusive('A');
@@ -308,17 +308,3 @@ static void lane_limit_reached_by_a_series_beside_snapshots(void)
     EXPECT_STATUS(OK, scene_submit(scene_task("A")));
     scene_close();
 }
-
-SCENARIO_TABLE(scenarios_lane_limits,
-               SCENARIO(lane_limit_two_submitters_blocked_in_turn, EXHAUSTIVE),
-               SCENARIO(regress_full_pool_with_lane_limits_serves_in_turn, EXHAUSTIVE),
-               SCENARIO(lane_limit_blocked_rollup_is_not_overtaken, RANDOM),
-               SCENARIO(lane_limit_shutdown_beside_a_blocked_rollup, RANDOM),
-               SCENARIO(lane_limit_shutdown_now_beside_a_blocked_rollup, RANDOM),
-               SCENARIO(lane_limit_raised_beside_blocked_submitters, RANDOM),
-               SCENARIO(lane_limit_cancel_frees_room, EXHAUSTIVE),
-               SCENARIO(lane_limit_rollup_gives_up_waiting_for_lanes, EXHAUSTIVE),
-               SCENARIO(lane_limit_count_of_a_key_goes_and_comes, RANDOM),
-               SCENARIO(lane_limit_reached_by_a_series_beside_snapshots, RANDOM),
-               SCENARIO(lane_limit_reached_and_submit_inside, EXHAUSTIVE),
-               SCENARIO(lane_limit_exceeded_by_or_run, EXHAUSTIVE));
