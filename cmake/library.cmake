@@ -6,6 +6,10 @@ find_package(Threads REQUIRED)
 # Adapters are libraries of their own.
 file(GLOB_RECURSE LANEPOOL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/adapters/")
+# The engine knows nothing of what inspects it: a library of its own, on the public headers.
+set(LANEPOOL_INSPECT_SOURCES ${LANEPOOL_SOURCES})
+list(FILTER LANEPOOL_INSPECT_SOURCES INCLUDE REGEX "/src/inspect/")
+list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/inspect/")
 file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/include/lanepool/*.h ${PROJECT_SOURCE_DIR}/include/lanepool/*.hpp)
 
@@ -36,13 +40,16 @@ function(lanepool_add_library name type)
     set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
 endfunction()
 
-# The shared and the static library are the same objects.
+# The shared and the static library are the same objects: the engine, and what inspects it. Programs
+# link one library.
 lanepool_add_library(lanepool_objects OBJECT ${LANEPOOL_SOURCES})
-set_target_properties(lanepool_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+lanepool_add_library(lanepool_inspect OBJECT ${LANEPOOL_INSPECT_SOURCES})
+set_target_properties(lanepool_objects lanepool_inspect PROPERTIES POSITION_INDEPENDENT_CODE ON)
+set(all_objects $<TARGET_OBJECTS:lanepool_objects> $<TARGET_OBJECTS:lanepool_inspect>)
 
 set(LANEPOOL_LIBRARIES "")
 if(LANEPOOL_SHARED)
-    lanepool_add_library(lanepool SHARED $<TARGET_OBJECTS:lanepool_objects>)
+    lanepool_add_library(lanepool SHARED ${all_objects})
     set(symbol_map ${PROJECT_SOURCE_DIR}/src/liblanepool.map)
     # A thread that has used a pool calls the library when it ends, also after a dlclose().
     target_link_options(lanepool PRIVATE -Wl,--version-script=${symbol_map} -Wl,-z,nodelete)
@@ -56,7 +63,7 @@ if(LANEPOOL_SHARED)
 endif()
 
 if(LANEPOOL_STATIC)
-    lanepool_add_library(lanepool_static STATIC $<TARGET_OBJECTS:lanepool_objects>)
+    lanepool_add_library(lanepool_static STATIC ${all_objects})
     set_target_properties(lanepool_static PROPERTIES
         OUTPUT_NAME lanepool
         EXPORT_NAME static)
@@ -71,7 +78,7 @@ else()
 endif()
 
 if(LANEPOOL_BUILD_TESTS)
-    lanepool_add_library(lanepool_testing STATIC ${LANEPOOL_SOURCES})
+    lanepool_add_library(lanepool_testing STATIC ${LANEPOOL_SOURCES} ${LANEPOOL_INSPECT_SOURCES})
     target_include_directories(lanepool_testing PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(lanepool_testing PUBLIC LANEPOOL_TESTING=1)
     # Public, since structs of a checked build have additional members.

@@ -36,7 +36,7 @@ def read_table():
             others = [other for other in words[3:] if other != folder]
             if others:
                 tables[folder].append("%s: %s of %s" % (words[1], words[2], ", ".join(others)))
-        elif head != "public":
+        elif head not in ("public", "outside"):
             folders[head] = rest
     return folders, tables
 

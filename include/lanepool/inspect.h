@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanepool/future.h"
 #include "lanepool/pool.h"
 #include "lanepool/status.h"
 #include "lanepool/task.h"
@@ -154,6 +155,38 @@ LANEPOOL_API void lanepool_snapshot_release(lanepool_snapshot *snapshot);
  * @complexity O(log(tasks)).
  */
 LANEPOOL_API size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket);
+
+/** Where the task of a future is. */
+typedef enum lanepool_snapshot_where {
+    LANEPOOL_SNAPSHOT_FOUND = 0,       /**< in the snapshot */
+    LANEPOOL_SNAPSHOT_PASSING = 1,     /**< it is just being submitted, or is just ending */
+    LANEPOOL_SNAPSHOT_DELAYED = 2,     /**< it is not due yet */
+    LANEPOOL_SNAPSHOT_FINISHED = 3,    /**< its future is complete */
+    LANEPOOL_SNAPSHOT_IN_SEQUENCE = 4, /**< in a sequence, of which there are no snapshots */
+} lanepool_snapshot_where;
+
+/** The task of a future. */
+typedef struct lanepool_snapshot_place {
+    lanepool_snapshot_where where; /**< where it is; decides which other members are set */
+    lanepool_snapshot *snapshot;   /**< FOUND: the snapshot, else NULL. Release it by
+                                        lanepool_snapshot_release() */
+    size_t task;                   /**< FOUND: the task's index there; else NONE */
+    lanepool_result result;        /**< FINISHED: its result */
+    uint64_t time_ns;              /**< when, by the monotonic clock */
+    uint64_t due_ns;               /**< DELAYED: when it is due, by the monotonic clock */
+    uint64_t reserved[2];          /**< 0 */
+} lanepool_snapshot_place;
+
+/**
+ * Finds the task of a future. Takes a snapshot if the task may be in it.
+ * @param future The task's; its pool must not be destroyed during the call.
+ * @param place  Receives where the task is.
+ * @retval LANEPOOL_SHUT_DOWN As for lanepool_snapshot_take().
+ * @also INVALID, DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_snapshot_take().
+ * @complexity As for lanepool_snapshot_take().
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_snapshot_locate(lanepool_future *future, lanepool_snapshot_place *place);
 
 /** One reason why a task does not run: in one lane it is behind another task. */
 typedef struct lanepool_snapshot_reason {

@@ -4,9 +4,7 @@
  */
 #include "lanepool/inspect.h"
 
-#include "base/misuse.h"
-#include "platform/platform.h"
-#include "task/task.h"
+#include "inspect/memory.h"
 
 #include <string.h>
 
@@ -106,11 +104,11 @@ static bool allocate_search(struct search *search)
     size_t tasks = search->snapshot->task_count;
     size_t lanes = search->snapshot->lane_count;
     size_t entries = search->snapshot->entry_count;
-    search->visited = lanepool_i_memory_alloc(tasks * sizeof *search->visited);
-    search->queue = lanepool_i_memory_alloc(tasks * sizeof *search->queue);
-    search->depths = lanepool_i_memory_alloc(tasks * sizeof *search->depths);
-    search->scanned = lanepool_i_memory_alloc((lanes + 1) * sizeof *search->scanned);
-    search->rollups_ahead = lanepool_i_memory_alloc((entries + 1) * sizeof *search->rollups_ahead);
+    search->visited = lanepool_i_inspect_alloc(tasks * sizeof *search->visited);
+    search->queue = lanepool_i_inspect_alloc(tasks * sizeof *search->queue);
+    search->depths = lanepool_i_inspect_alloc(tasks * sizeof *search->depths);
+    search->scanned = lanepool_i_inspect_alloc((lanes + 1) * sizeof *search->scanned);
+    search->rollups_ahead = lanepool_i_inspect_alloc((entries + 1) * sizeof *search->rollups_ahead);
     if (search->visited == NULL || search->queue == NULL || search->depths == NULL ||
         search->scanned == NULL || search->rollups_ahead == NULL)
         return false;
@@ -138,30 +136,10 @@ lanepool_status lanepool_snapshot_explain(const lanepool_snapshot *snapshot, siz
             explain_task(&search, search.queue[next], search.depths[next]);
         *count = search.count;
     }
-    lanepool_i_memory_free(search.visited);
-    lanepool_i_memory_free(search.queue);
-    lanepool_i_memory_free(search.depths);
-    lanepool_i_memory_free(search.scanned);
-    lanepool_i_memory_free(search.rollups_ahead);
+    lanepool_i_inspect_free(search.visited);
+    lanepool_i_inspect_free(search.queue);
+    lanepool_i_inspect_free(search.depths);
+    lanepool_i_inspect_free(search.scanned);
+    lanepool_i_inspect_free(search.rollups_ahead);
     return status;
-}
-
-/* --- lookup --- */
-
-size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
-{
-    if (LANEPOOL_I_MISUSED(snapshot == NULL, "snapshot is NULL"))
-        return LANEPOOL_SNAPSHOT_NONE;
-    size_t low = 0;
-    size_t high = snapshot->task_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lanepool_i_ticket_before(snapshot->tasks[middle].ticket, ticket))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < snapshot->task_count && snapshot->tasks[low].ticket == ticket
-               ? low
-               : LANEPOOL_SNAPSHOT_NONE;
 }

@@ -1,14 +1,10 @@
 /* Owns the text form of snapshots and of reasons; see snapshot_text.h. */
 #include "inspect/snapshot_text.h"
 
-#include "platform/platform.h"
-#include "task/event_ring.h"
-
 #include <string.h>
 
 #define REASONS_MAX  64 /* reasons written; the rest are counted */
-#define NS_PER_MS    UINT64_C(1000000)
-#define BLOCKERS_MAX 3 /* blocking tasks named for an idle worker */
+#define BLOCKERS_MAX 3  /* blocking tasks named for an idle worker */
 
 /* --- pieces --- */
 
@@ -40,6 +36,12 @@ void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char 
     lanepool_i_out_text(out, what);
     if (count != 1)
         lanepool_i_out_text(out, "s");
+}
+
+void lanepool_i_out_ms(const lanepool_i_out *out, uint64_t from_ns, uint64_t to_ns)
+{
+    lanepool_i_out_number(out, to_ns > from_ns ? (to_ns - from_ns) / UINT64_C(1000000) : 0);
+    lanepool_i_out_text(out, " ms");
 }
 
 static void write_name(const lanepool_i_out *out, const char *name)
@@ -85,12 +87,10 @@ void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *sna
 static void write_retry(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                         const lanepool_snapshot_task *task)
 {
-    uint64_t left_ns = task->retry_ns > snapshot->time_ns ? task->retry_ns - snapshot->time_ns : 0;
     lanepool_i_out_text(out, " has failed ");
     lanepool_i_out_count(out, task->attempts, "time");
     lanepool_i_out_text(out, " and is retried in ");
-    lanepool_i_out_number(out, left_ns / NS_PER_MS);
-    lanepool_i_out_text(out, " ms");
+    lanepool_i_out_ms(out, snapshot->time_ns, task->retry_ns);
 }
 
 static void write_priority(const lanepool_i_out *out, const lanepool_snapshot_task *task)
@@ -220,34 +220,6 @@ static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *sna
         lanepool_i_out_task(out, snapshot, reason->blocker);
         lanepool_i_out_state(out, snapshot, reason->blocker);
     }
-    lanepool_i_out_text(out, "\n");
-}
-
-/* --- tasks that are in no snapshot --- */
-
-void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns)
-{
-    uint64_t now_ns = lanepool_i_clock_now();
-    lanepool_i_out_text(out, "the task is due in ");
-    lanepool_i_out_number(out, due_ns > now_ns ? (due_ns - now_ns) / NS_PER_MS : 0);
-    lanepool_i_out_text(out, " ms\n");
-}
-
-static void write_code(const lanepool_i_out *out, int code)
-{
-    lanepool_i_out_text(out, code < 0 ? ", code -" : ", code ");
-    lanepool_i_out_number(out, code < 0 ? -(uint64_t)code : (uint64_t)code);
-}
-
-void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result)
-{
-    lanepool_i_out_text(out, "the task has finished");
-    if (result->status != LANEPOOL_OK) {
-        lanepool_i_out_text(out, ": ");
-        lanepool_i_out_text(out, lanepool_status_text(result->status));
-    }
-    if (result->status == LANEPOOL_FAILED)
-        write_code(out, result->code);
     lanepool_i_out_text(out, "\n");
 }
 
@@ -433,16 +405,15 @@ static void write_context(const lanepool_i_out *out, const lanepool_snapshot *sn
     }
     uint64_t now_ns =
         snapshot->time_ns > context->idle_since_ns ? snapshot->time_ns : context->idle_since_ns;
-    uint64_t left_ns = context->due_ns > now_ns ? context->due_ns - now_ns : 0;
     lanepool_i_out_text(out, ": idle for ");
-    lanepool_i_out_number(out, (now_ns - context->idle_since_ns) / NS_PER_MS);
+    lanepool_i_out_ms(out, context->idle_since_ns, now_ns);
     if (context->due_ns == UINT64_MAX) {
-        lanepool_i_out_text(out, " ms, kept until the pool ends\n");
+        lanepool_i_out_text(out, ", kept until the pool ends\n");
         return;
     }
-    lanepool_i_out_text(out, " ms, closed in ");
-    lanepool_i_out_number(out, left_ns / NS_PER_MS);
-    lanepool_i_out_text(out, " ms\n");
+    lanepool_i_out_text(out, ", closed in ");
+    lanepool_i_out_ms(out, now_ns, context->due_ns);
+    lanepool_i_out_text(out, "\n");
 }
 
 static void write_failed_count(const lanepool_i_out *out, size_t count, const char *what)

@@ -4,7 +4,6 @@
 #ifndef LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 #define LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 
-#include "lanepool/future.h"
 #include "lanepool/inspect.h"
 
 typedef struct lanepool_i_out {
@@ -16,6 +15,8 @@ void lanepool_i_out_text(const lanepool_i_out *out, const char *text);
 void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number);
 /* Writes "1 task" or "2 tasks". */
 void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what);
+/* Writes "12 ms", the time between two moments; 0 if the second one is earlier. */
+void lanepool_i_out_ms(const lanepool_i_out *out, uint64_t from_ns, uint64_t to_ns);
 
 /* Writes "task 12 (close)". */
 void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task);
@@ -24,10 +25,5 @@ void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *sna
 /* Writes " runs on worker 1" or " is latched with 2 of 3 lanes". */
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t task);
-
-/* For a task in no snapshot, write the line "the task is due in 12 ms" or "the task has
- * finished". */
-void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns);
-void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result);
 
 #endif

@@ -5,7 +5,7 @@
 #include "lanepool/inspect.h"
 
 #include "inspect/histogram.h"
-#include "platform/platform.h"
+#include "inspect/memory.h"
 
 #include <string.h>
 
@@ -77,7 +77,7 @@ lanepool_status lanepool_times_create(size_t lanes_max, lanepool_times **times)
     if (times == NULL || lanes_max == 0)
         return LANEPOOL_INVALID;
 
-    *times = lanepool_i_memory_alloc(sizeof **times);
+    *times = lanepool_i_inspect_alloc(sizeof **times);
     if (*times == NULL)
         return LANEPOOL_NOMEM;
     memset(*times, 0, sizeof **times);
@@ -89,7 +89,7 @@ void lanepool_times_forget_pending(lanepool_times *times)
 {
     for (size_t i = 0; i < times->slot_count; i++)
         if (times->pending[i].used)
-            lanepool_i_memory_free(times->pending[i].entries);
+            lanepool_i_inspect_free(times->pending[i].entries);
     if (times->slot_count > 0)
         memset(times->pending, 0, times->slot_count * sizeof *times->pending);
     times->pending_count = 0;
@@ -102,16 +102,16 @@ void lanepool_times_destroy(lanepool_times *times)
         return;
     lanepool_times_forget_pending(times);
     for (size_t i = 0; i < times->row_count; i++)
-        lanepool_i_memory_free(times->rows[i]);
-    lanepool_i_memory_free(times->rows);
-    lanepool_i_memory_free(times->row_slots);
-    lanepool_i_memory_free(times->pending);
-    lanepool_i_memory_free(times);
+        lanepool_i_inspect_free(times->rows[i]);
+    lanepool_i_inspect_free(times->rows);
+    lanepool_i_inspect_free(times->row_slots);
+    lanepool_i_inspect_free(times->pending);
+    lanepool_i_inspect_free(times);
 }
 
 static void *alloc_zeroed(size_t count, size_t size)
 {
-    void *memory = lanepool_i_memory_alloc(count * size);
+    void *memory = lanepool_i_inspect_alloc(count * size);
     if (memory != NULL)
         memset(memory, 0, count * size);
     return memory;
@@ -147,17 +147,17 @@ static bool make_room_for_row(lanepool_times *times)
     if (times->row_count < times->row_capacity)
         return true;
     size_t capacity = times->row_capacity == 0 ? SLOTS_MIN / 2 : 2 * times->row_capacity;
-    struct row **rows = lanepool_i_memory_alloc(capacity * sizeof *rows);
+    struct row **rows = lanepool_i_inspect_alloc(capacity * sizeof *rows);
     size_t *slots = alloc_zeroed(2 * capacity, sizeof *slots);
     if (rows == NULL || slots == NULL) {
-        lanepool_i_memory_free(rows);
-        lanepool_i_memory_free(slots);
+        lanepool_i_inspect_free(rows);
+        lanepool_i_inspect_free(slots);
         return false;
     }
     if (times->row_count > 0)
         memcpy(rows, times->rows, times->row_count * sizeof *rows);
-    lanepool_i_memory_free(times->rows);
-    lanepool_i_memory_free(times->row_slots);
+    lanepool_i_inspect_free(times->rows);
+    lanepool_i_inspect_free(times->row_slots);
     times->rows = rows;
     times->row_capacity = capacity;
     times->row_slots = slots;
@@ -222,7 +222,7 @@ static bool make_room_for_pending(lanepool_times *times)
     for (size_t i = 0; i < old_count; i++)
         if (old[i].used)
             *find_pending_slot(times, old[i].ticket) = old[i];
-    lanepool_i_memory_free(old);
+    lanepool_i_inspect_free(old);
     return true;
 }
 
@@ -231,7 +231,7 @@ static void remove_pending(lanepool_times *times, struct pending *task)
 {
     size_t mask = times->slot_count - 1;
     size_t hole = (size_t)(task - times->pending);
-    lanepool_i_memory_free(task->entries);
+    lanepool_i_inspect_free(task->entries);
     for (size_t next = (hole + 1) & mask; times->pending[next].used; next = (next + 1) & mask) {
         size_t home = mix_hash(times->pending[next].ticket) & mask;
         if (((next - home) & mask) < ((next - hole) & mask))
@@ -247,12 +247,12 @@ static bool add_lane_entry(struct pending *task, const struct lane_entry *entry)
 {
     if (task->entry_count == task->entry_capacity) {
         size_t capacity = task->entry_capacity == 0 ? LANES_MIN : 2 * task->entry_capacity;
-        struct lane_entry *entries = lanepool_i_memory_alloc(capacity * sizeof *entries);
+        struct lane_entry *entries = lanepool_i_inspect_alloc(capacity * sizeof *entries);
         if (entries == NULL)
             return false;
         if (task->entry_count > 0)
             memcpy(entries, task->entries, task->entry_count * sizeof *entries);
-        lanepool_i_memory_free(task->entries);
+        lanepool_i_inspect_free(task->entries);
         task->entries = entries;
         task->entry_capacity = capacity;
     }

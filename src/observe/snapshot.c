@@ -3,11 +3,11 @@
  */
 #include "lanepool/inspect.h"
 
+#include "base/misuse.h"
 #include "core/caller_runs.h"
 #include "feature/delay.h"
 #include "feature/lane_limit.h"
 #include "feature/priority.h"
-#include "inspect/snapshot_text.h"
 #include "observe/snapshot_contexts.h"
 #include "observe/take_census.h"
 
@@ -392,51 +392,66 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     return LANEPOOL_OK;
 }
 
-/* --- explain a future --- */
+/* --- one task --- */
 
-/* Explains a finished or delayed task, or one of a sequence; returns false for any other. The
- * future points to a delayed task's record until the task is in the inbox. */
-static bool explain_without_snapshot(lanepool_future *future, const lanepool_i_out *out,
-                                     lanepool_pool **pool)
+size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
 {
-    uint64_t due_ns = UINT64_MAX;
-    lanepool_i_mutex_lock(&future->lock);
-    bool complete = future->complete;
-    lanepool_result result = future->result;
-    *pool = future->pool;
-    if (future->delayed != NULL)
-        due_ns = future->delayed->timer.due_ns;
-    lanepool_i_mutex_unlock(&future->lock);
-    if (complete)
-        lanepool_i_out_end(out, &result);
-    else if (*pool == NULL)
-        lanepool_i_out_text(out, "the task is one of a sequence, which run one after the other\n");
-    else if (due_ns != UINT64_MAX)
-        lanepool_i_out_delay(out, due_ns);
-    return complete || *pool == NULL || due_ns != UINT64_MAX;
+    if (LANEPOOL_I_MISUSED(snapshot == NULL, "snapshot is NULL"))
+        return LANEPOOL_SNAPSHOT_NONE;
+    size_t low = 0;
+    size_t high = snapshot->task_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lanepool_i_ticket_before(snapshot->tasks[middle].ticket, ticket))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < snapshot->task_count && snapshot->tasks[low].ticket == ticket
+               ? low
+               : LANEPOOL_SNAPSHOT_NONE;
 }
 
-lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context)
+/* Finds a finished or delayed task, or one of a sequence; any other is PASSING. The future points
+ * to a delayed task's record until the task is in the inbox. */
+static lanepool_pool *look_into_future(lanepool_future *future, lanepool_snapshot_place *place)
 {
-    lanepool_i_out out = { write, context };
-    lanepool_pool *pool;
-    if (future == NULL || write == NULL)
+    lanepool_i_mutex_lock(&future->lock);
+    lanepool_pool *pool = future->pool;
+    *place = (lanepool_snapshot_place){ .task = LANEPOOL_SNAPSHOT_NONE, .result = future->result };
+    if (future->delayed != NULL)
+        place->due_ns = future->delayed->timer.due_ns;
+    place->where = future->complete          ? LANEPOOL_SNAPSHOT_FINISHED
+                   : pool == NULL            ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
+                   : future->delayed != NULL ? LANEPOOL_SNAPSHOT_DELAYED
+                                             : LANEPOOL_SNAPSHOT_PASSING;
+    lanepool_i_mutex_unlock(&future->lock);
+    place->time_ns = lanepool_i_clock_now();
+    return pool;
+}
+
+lanepool_status lanepool_snapshot_locate(lanepool_future *future, lanepool_snapshot_place *place)
+{
+    if (future == NULL || place == NULL)
         return LANEPOOL_INVALID;
-    if (explain_without_snapshot(future, &out, &pool))
+    lanepool_pool *pool = look_into_future(future, place);
+    if (place->where != LANEPOOL_SNAPSHOT_PASSING)
         return LANEPOOL_OK;
     struct snapshot_call call = { .future = future };
     lanepool_status status = take_with_role(pool, &call);
     if (status != LANEPOOL_OK)
         return status;
-    bool is_seen = call.future_task != LANEPOOL_SNAPSHOT_NONE;
-    if (!is_seen && !explain_without_snapshot(future, &out, &pool))
-        lanepool_i_out_text(&out, "the task is just being submitted, or is just ending\n");
-    else if (is_seen && !add_contexts(pool, call.owned))
-        status = LANEPOOL_NOMEM;
-    else if (is_seen)
-        status = lanepool_snapshot_write_reasons(
-            &call.owned->snapshot, call.owned->tasks[call.future_task].ticket, write, context);
-    if (call.owned != NULL)
+    if (call.future_task == LANEPOOL_SNAPSHOT_NONE) {
         lanepool_snapshot_release(&call.owned->snapshot);
-    return status;
+        (void)look_into_future(future, place);
+        return LANEPOOL_OK;
+    }
+    if (!add_contexts(pool, call.owned)) {
+        lanepool_snapshot_release(&call.owned->snapshot);
+        return LANEPOOL_NOMEM;
+    }
+    place->where = LANEPOOL_SNAPSHOT_FOUND;
+    place->snapshot = &call.owned->snapshot;
+    place->task = call.future_task;
+    return LANEPOOL_OK;
 }

@@ -103,6 +103,14 @@ if command -v python3 >/dev/null; then
     echo "$up_call" >>"$place/p/$low.c"
     finds "a call that points up, in an object of a program" layers ""
     objects_in=src
+    echo 'outside: high' >>"$place/p/$table"
+    finds "an include of a folder outside" layers ""
+    echo 'outside: high' >>"$place/p/$table"
+    sed -i '/#include/d' "$place/p/src/high/high.h"
+    echo 'int lanepool_i_low(void) { return 1; }' >>"$place/p/$low.c"
+    passes layers ""
+    echo 'int f(void) { return lanepool_i_low(); }' >>"$place/p/src/high/high.c"
+    finds "a call of a folder outside" layers ""
     for i in 0 1 2 3; do
         echo "int f$(((i + 1) % 4))(void); int f$i(void) { return f$(((i + 1) % 4))(); }" \
             >"$place/p/src/high/f$i.c"

@@ -4,8 +4,8 @@
     layers.py <sources> <table> [--public <directory of headers>] [object file...]
 
 The table is docs/diagrams/layers.txt. It names the folders from top to bottom, the structs of
-functions through which a lower folder calls a higher one, and public headers with the files of
-their functions. Each row must be true. The objects are the compiled sources; without them calls are
+functions through which a lower folder calls a higher one, public headers with the files of their
+functions, and folders outside, which use other folders by public headers only. Each row must be true. The objects are the compiled sources; without them calls are
 not checked. At most four files may need one another: then a reader must know all of them to
 understand one.
 """
@@ -27,6 +27,7 @@ class Table:
         self.level = {}  # folder -> its position from the bottom
         self.tables = {}  # (header, type) -> (count, folders)
         self.public = {}  # public header -> stems
+        self.outside = set()  # folders
         folders = []
         for line in open(path):
             head, _, rest = line.partition(":")
@@ -37,6 +38,8 @@ class Table:
                 self.tables[words[0], words[1]] = (int(words[2]), words[3:])
             elif head == "public":
                 self.public[words[0]] = words[1:]
+            elif head == "outside":
+                self.outside.add(words[0])
             else:
                 folders.append(head)
         for place, folder in enumerate(reversed(folders)):
@@ -44,6 +47,11 @@ class Table:
 
     def points_up(self, file, other):
         return self.level.get(folder_of(other), -1) > self.level.get(folder_of(file), 99)
+
+
+    def is_inside(self, file, other):
+        """Whether a file outside of the others uses a file of another folder."""
+        return folder_of(file) in self.outside and folder_of(other) != folder_of(file)
 
 
 def folder_of(file):
@@ -107,6 +115,8 @@ def check_includes(table, texts):
         for name in edges[file]:
             if table.points_up(file, name):
                 yield "%s includes %s, which is in a higher folder" % (file, name)
+            if table.is_inside(file, name):
+                yield "%s includes %s, which is no public header" % (file, name)
     cycle = cycle_in(edges)
     if cycle:
         yield "cycle of includes: " + " -> ".join(cycle)
@@ -141,6 +151,8 @@ def check_calls(table, sources, objects):
         edges[file].add(other)
         if table.points_up(file, other):
             yield "%s calls %s in %s, which is in a higher folder" % (file, name, other)
+        if table.is_inside(file, other) and name.startswith("lanepool_i_"):
+            yield "%s calls %s in %s, which is no public function" % (file, name, other)
     for knot in knots_of(edges):
         if len(knot) > KNOT_MAX:
             yield "%d files need one another: %s" % (len(knot), " ".join(knot))

@@ -200,6 +200,29 @@ Test(snapshot, a_future_says_why_its_task_does_not_run)
     stand_down(&stand);
 }
 
+Test(snapshot, a_futures_task_is_located)
+{
+    lanepool_snapshot_place place;
+    struct stand stand;
+
+    expect_status(lanepool_snapshot_locate(NULL, &place), LANEPOOL_INVALID);
+    stand_up(&stand, LANEPOOL_PER_KEY);
+    expect_status(lanepool_snapshot_locate(stand.futures[1], NULL), LANEPOOL_INVALID);
+    expect_ok(lanepool_snapshot_locate(stand.futures[1], &place));
+    expect_eq(place.where, LANEPOOL_SNAPSHOT_FOUND);
+    expect_eq(place.snapshot->tasks[place.task].state, LANEPOOL_SNAPSHOT_WAITING);
+    lanepool_snapshot_release(place.snapshot);
+    lanepool_snapshot_release(stand.snapshot);
+    stand.snapshot = NULL;
+    gate_open(&stand.gate, 2);
+    expect_ok(lanepool_future_wait(stand.futures[1], LANEPOOL_FOREVER, NULL));
+    expect_ok(lanepool_snapshot_locate(stand.futures[1], &place));
+    expect_eq(place.where, LANEPOOL_SNAPSHOT_FINISHED);
+    expect_eq(place.result.status, LANEPOOL_OK);
+    expect(place.snapshot == NULL);
+    stand_down(&stand);
+}
+
 static int fail(lanepool_run *run, void *context)
 {
     (void)run;

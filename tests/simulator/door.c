@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "inspect/memory.h"
 #include "platform/platform.h"
 #include "simulator/memory.h"
 #include "simulator/state.h"
@@ -288,6 +289,16 @@ void lanepool_i_memory_free(void *memory)
     struct header *header = (struct header *)(void *)((char *)memory - LANEPOOL_I_CACHE_LINE);
     sim_memory_put(header, header->size);
     sim.held--;
+}
+
+void *lanepool_i_inspect_alloc(size_t size)
+{
+    return lanepool_i_memory_alloc(size);
+}
+
+void lanepool_i_inspect_free(void *memory)
+{
+    lanepool_i_memory_free(memory);
 }
 
 void *lanepool_i_pages_alloc(size_t size)

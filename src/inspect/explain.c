@@ -1,0 +1,58 @@
+/* Owns lanepool_explain(): the reasons of a future's task, or what has become of it. */
+#include "lanepool/inspect.h"
+
+#include "inspect/snapshot_text.h"
+
+static void write_result(const lanepool_i_out *out, const lanepool_result *result)
+{
+    lanepool_i_out_text(out, "the task has finished");
+    if (result->status != LANEPOOL_OK) {
+        lanepool_i_out_text(out, ": ");
+        lanepool_i_out_text(out, lanepool_status_text(result->status));
+    }
+    if (result->status == LANEPOOL_FAILED) {
+        int code = result->code;
+        lanepool_i_out_text(out, code < 0 ? ", code -" : ", code ");
+        lanepool_i_out_number(out, code < 0 ? -(uint64_t)code : (uint64_t)code);
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
+/* Writes where a task is that is in no snapshot. */
+static void write_place(const lanepool_i_out *out, const lanepool_snapshot_place *place)
+{
+    switch (place->where) {
+    case LANEPOOL_SNAPSHOT_FINISHED:
+        write_result(out, &place->result);
+        break;
+    case LANEPOOL_SNAPSHOT_DELAYED:
+        lanepool_i_out_text(out, "the task is due in ");
+        lanepool_i_out_ms(out, place->time_ns, place->due_ns);
+        lanepool_i_out_text(out, "\n");
+        break;
+    case LANEPOOL_SNAPSHOT_IN_SEQUENCE:
+        lanepool_i_out_text(out, "the task is one of a sequence, which run one after the other\n");
+        break;
+    default:
+        lanepool_i_out_text(out, "the task is just being submitted, or is just ending\n");
+    }
+}
+
+lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context)
+{
+    lanepool_i_out out = { write, context };
+    lanepool_snapshot_place place;
+    if (future == NULL || write == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_status status = lanepool_snapshot_locate(future, &place);
+    if (status != LANEPOOL_OK)
+        return status;
+    if (place.where != LANEPOOL_SNAPSHOT_FOUND) {
+        write_place(&out, &place);
+        return LANEPOOL_OK;
+    }
+    status = lanepool_snapshot_write_reasons(
+        place.snapshot, place.snapshot->tasks[place.task].ticket, write, context);
+    lanepool_snapshot_release(place.snapshot);
+    return status;
+}
