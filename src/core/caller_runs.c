@@ -17,41 +17,21 @@ static bool is_stopping(const lanepool_pool *pool)
     return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING;
 }
 
-static void unlink_caller_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
-{
-    lanepool_i_caller **at = &waits->callers;
-    while (*at != caller)
-        at = &(*at)->next;
-    *at = caller->next;
-    lanepool_i_waits_count_caller_locked(waits, -1);
-}
-
-static void enter_caller(lanepool_i_waits *waits, lanepool_i_caller *caller)
-{
-    lanepool_i_mutex_lock(&waits->lock);
-    caller->next = waits->callers;
-    waits->callers = caller;
-    lanepool_i_waits_count_caller_locked(waits, 1);
-    lanepool_i_mutex_unlock(&waits->lock);
-}
-
 /* A stopping pool notifies no caller: callers give up, so the hand-back must find the task among
  * the workers' ready tasks, even if it has just routed the task itself. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_waits *waits = &pool->waits;
+    bool found = false;
     if (is_stopping(pool))
         return false;
-    lanepool_i_mutex_lock(&waits->lock);
-    lanepool_i_caller *caller = waits->callers;
-    while (caller != NULL && caller->task != task)
-        caller = caller->next;
-    if (caller != NULL) {
-        caller->called = true;
-        lanepool_i_semaphore_post(&caller->waiter.semaphore);
-    }
-    lanepool_i_mutex_unlock(&waits->lock);
-    return caller != NULL;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    LANEPOOL_I_EACH(lanepool_i_pool_waiter, caller, &pool->waits.waiters, waiter.link)
+        if (caller->own_task == task) {
+            caller->waiter.called = found = true;
+            lanepool_i_semaphore_post(&caller->waiter.semaphore);
+        }
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    return found;
 }
 
 size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits)
@@ -63,56 +43,30 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context)
 {
-    for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
-        if (caller->called && caller->task != NULL)
-            found(caller->task, context);
+    LANEPOOL_I_EACH(const lanepool_i_pool_waiter, caller, &waits->waiters, waiter.link)
+        if (caller->waiter.called && caller->own_task != NULL)
+            found(caller->own_task, context);
 }
 
-/* --- the caller --- */
+/* --- the caller of a task --- */
 
-static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
+static bool is_called_or_stopping(lanepool_i_pool_waiter *caller)
 {
-    lanepool_i_mutex_lock(&waits->lock);
-    bool called = caller->called;
-    lanepool_i_mutex_unlock(&waits->lock);
-    return called;
+    return lanepool_i_pool_waiter_is_called(caller) || is_stopping(caller->pool);
 }
 
-/* Waits until the task is ready, and routes in between, since all workers may be busy. Returns true
- * if the task is ready and belongs to the caller; false if the pool stops first, and the task
- * belongs to the pool.
- *
- * The thread counts as sleeping before it checks whether to wait. A thread that stops the pool,
- * frees the role, or leaves something to route reads that count after its change, so no wake-up is
- * lost. A thread that makes the task ready posts this one in any case. */
-static bool wait_until_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_caller *caller)
+/* Routes until the task is ready, since all workers may be busy. Once the caller has left the list,
+ * the task is the caller's if it was called, and the pool's otherwise. */
+static void wait_and_run(lanepool_i_pool_waiter *caller)
 {
-    lanepool_i_waits *waits = &pool->waits;
-    while (!is_called(waits, caller) && !is_stopping(pool)) {
-        fetch_add_seq(&waits->sleeping, 1);
-        bool more = lanepool_i_waiter_route(&caller->waiter, pool, record);
-        if (!more && !is_called(waits, caller) && !is_stopping(pool))
-            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
-        fetch_sub_seq(&waits->sleeping, 1);
-    }
-    lanepool_i_mutex_lock(&waits->lock);
-    bool called = caller->called;
-    unlink_caller_locked(waits, caller);
-    lanepool_i_mutex_unlock(&waits->lock);
-    return called;
-}
-
-static void wait_and_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         lanepool_i_caller *caller)
-{
-    lanepool_i_task *task = caller->task;
-    bool called = wait_until_ready(pool, record, caller);
+    lanepool_pool *pool = caller->pool;
+    (void)lanepool_i_pool_waiter_wait(caller, is_called_or_stopping, lanepool_i_pool_waiter_route);
+    bool called = lanepool_i_pool_waiter_leave(caller);
     if (called && !is_stopping(pool)) {
-        lanepool_i_run_alone(pool, record, task, NULL);
+        lanepool_i_run_alone(pool, caller->record, caller->own_task, NULL);
     } else if (called) {
         lanepool_i_tasks ready = { NULL, NULL, 0 };
-        lanepool_i_tasks_add(&ready, task);
+        lanepool_i_tasks_add(&ready, caller->own_task);
         lanepool_i_workers_put(&pool->workers, 0, &ready);
     }
 }
@@ -135,12 +89,11 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
                                                  lanepool_i_task *task,
                                                  lanepool_i_expiry **expiring)
 {
-    lanepool_i_caller caller = { .next = NULL, .task = task, .called = false };
-    if (!lanepool_i_waiter_init(&caller.waiter))
+    lanepool_i_pool_waiter caller = { .own_task = task };
+    if (!lanepool_i_pool_waiter_enter(&caller, pool, record, UINT64_MAX))
         return LANEPOOL_NO_RESOURCE;
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    enter_caller(&pool->waits, &caller);
     lanepool_i_count_up(&record->accepted, 1);
     lanepool_i_trace(record->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
     bool accepted = append_for_caller(pool, record, task);
@@ -148,13 +101,11 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
         record->last_appended = task;
         lanepool_i_expiries_accepted(expiring, true);
         lanepool_i_router_after_append(pool, record);
-        wait_and_run(pool, record, &caller);
+        wait_and_run(&caller);
     } else {
         lanepool_i_count_up(&record->accepted, (uint64_t)-1);
         lanepool_i_trace(record->ring, LANEPOOL_EVENT_CANCEL, (uintptr_t)task, 0);
-        lanepool_i_mutex_lock(&pool->waits.lock);
-        unlink_caller_locked(&pool->waits, &caller);
-        lanepool_i_mutex_unlock(&pool->waits.lock);
+        (void)lanepool_i_pool_waiter_leave(&caller);
     }
     lanepool_i_lifecycle_count_out(pool, record);
     lanepool_i_waiter_fini(&caller.waiter);
@@ -163,93 +114,81 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
 
 /* --- control calls --- */
 
+/* On the caller's stack. Guards: I immutable, L the waits' lock, T the caller. */
+struct control_call {
+    lanepool_i_pool_waiter waiter; /* called when the action was called in its turn */
+    lanepool_i_message message;
+    lanepool_i_action action; /* I */
+    void *context;            /* I */
+    bool has_role;            /* T */
+};
+
+static bool has_call_role(lanepool_i_pool_waiter *waiter)
+{
+    return ((struct control_call *)waiter)->has_role;
+}
+
+static bool take_call_role(lanepool_i_pool_waiter *waiter)
+{
+    ((struct control_call *)waiter)->has_role = lanepool_i_pool_waiter_take_role(waiter);
+    return false;
+}
+
+static void leave_call(lanepool_i_pool_waiter *waiter)
+{
+    (void)lanepool_i_pool_waiter_leave(waiter);
+    lanepool_i_waiter_fini(&waiter->waiter);
+}
+
+lanepool_status lanepool_i_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        uint64_t deadline_ns, lanepool_i_action action,
+                                        void *context)
+{
+    struct control_call call = { .has_role = false };
+    if (!lanepool_i_pool_waiter_enter(&call.waiter, pool, record, deadline_ns))
+        return LANEPOOL_NO_RESOURCE;
+    (void)lanepool_i_pool_waiter_wait(&call.waiter, has_call_role, take_call_role);
+    if (call.has_role) {
+        lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+        action(pool, record, context, &grants);
+        lanepool_i_router_pass_on(pool, record, &grants);
+        lanepool_i_role_give_back(pool, record);
+    }
+    leave_call(&call.waiter);
+    return call.has_role ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
+}
+
 /* First puts the tasks that are ready so far into the ready rings, where the action finds them. */
 static void carry_out_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_control_call *call = (lanepool_i_control_call *)message;
+    struct control_call *call = LANEPOOL_I_ITEM(message, struct control_call, message);
     lanepool_i_router_pass_on(pool, record, grants);
     call->action(pool, record, call->context, grants);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    call->caller.called = true;
-    lanepool_i_semaphore_post(&call->caller.waiter.semaphore);
+    call->waiter.waiter.called = true;
+    lanepool_i_semaphore_post(&call->waiter.waiter.semaphore);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-static void wait_until_carried_out(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_caller *caller)
+lanepool_status lanepool_i_control_call_in_turn(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_action action, void *context)
 {
-    lanepool_i_waits *waits = &pool->waits;
-    while (!is_called(waits, caller)) {
-        fetch_add_seq(&waits->sleeping, 1);
-        bool more = lanepool_i_waiter_route(&caller->waiter, pool, record);
-        if (!more && !is_called(waits, caller))
-            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
-        fetch_sub_seq(&waits->sleeping, 1);
-    }
-}
-
-lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                            lanepool_i_control_call *call)
-{
-    lanepool_i_caller *caller = &call->caller;
     if (record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     /* This thread may be inside a CANCELLED call of the hand-back, and so have the role. */
     if (record->run != NULL && is_stopping(pool))
         return LANEPOOL_SHUT_DOWN;
-    *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
-    if (!lanepool_i_waiter_init(&caller->waiter))
+    struct control_call call = { .action = action, .context = context };
+    call.message.carry_out = carry_out_control_call;
+    call.message.urgent = true;
+    if (!lanepool_i_pool_waiter_enter(&call.waiter, pool, record, UINT64_MAX))
         return LANEPOOL_NO_RESOURCE;
-    call->message.carry_out = carry_out_control_call;
-    call->message.urgent = true;
-    enter_caller(&pool->waits, caller);
-    bool sent = lanepool_i_router_send(pool, record, &call->message);
+    bool sent = lanepool_i_router_send(pool, record, &call.message);
     if (sent)
-        wait_until_carried_out(pool, record, caller);
-    lanepool_i_mutex_lock(&pool->waits.lock);
-    unlink_caller_locked(&pool->waits, caller);
-    lanepool_i_mutex_unlock(&pool->waits.lock);
-    lanepool_i_waiter_fini(&caller->waiter);
+        (void)lanepool_i_pool_waiter_wait(&call.waiter, lanepool_i_pool_waiter_is_called,
+                                          lanepool_i_pool_waiter_route);
+    leave_call(&call.waiter);
     return sent ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
-}
-
-/* --- the role --- */
-
-/* Returns false if the role was not free before the deadline. The thread counts as sleeping before
- * it asks for the role. The holder reads that count after it has seen the request, and posts this
- * thread. */
-static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64_t deadline_ns)
-{
-    bool taken = false;
-    bool in_time = true;
-    while (!taken && in_time) {
-        fetch_add_seq(&pool->waits.sleeping, 1);
-        taken = lanepool_i_waiter_take_role(&caller->waiter, &pool->router);
-        if (!taken)
-            in_time = lanepool_i_semaphore_wait_until(&caller->waiter.semaphore, deadline_ns);
-        fetch_sub_seq(&pool->waits.sleeping, 1);
-    }
-    return taken;
-}
-
-lanepool_status lanepool_i_role_run_action(
-    lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
-    void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
-    void *context)
-{
-    lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
-    if (!lanepool_i_waiter_init(&caller.waiter))
-        return LANEPOOL_NO_RESOURCE;
-    enter_caller(&pool->waits, &caller);
-    bool taken = wait_for_role(pool, &caller, deadline_ns);
-    if (taken) {
-        action(pool, record, context);
-        lanepool_i_role_give_back(pool, record);
-    }
-    lanepool_i_mutex_lock(&pool->waits.lock);
-    unlink_caller_locked(&pool->waits, &caller);
-    lanepool_i_mutex_unlock(&pool->waits.lock);
-    lanepool_i_waiter_fini(&caller.waiter);
-    return taken ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }

@@ -7,15 +7,9 @@
 #include "future/expiry.h"
 #include "route/waiters.h"
 
-/* An action that the role's holder carries out after it has routed every task accepted before,
- * while the caller waits. On the caller's stack. */
-typedef struct lanepool_i_control_call {
-    lanepool_i_message message;
-    void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
-                   lanepool_i_grants *grants); /* I */
-    void *context;                             /* I */
-    lanepool_i_caller caller;
-} lanepool_i_control_call;
+/* What a caller asks the role's holder to do. */
+typedef void (*lanepool_i_action)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  void *context, lanepool_i_grants *grants);
 
 /* Posts the caller of a ready task. Returns false if the caller has given up or the pool is
  * stopping: then the task goes into a ready ring. */
@@ -27,16 +21,17 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context);
 
-/* Waits for the role, calls `action`, and gives the role back. Returns NO_RESOURCE or TIMED_OUT if
- * `action` was not called. */
-lanepool_status lanepool_i_role_run_action(
-    lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
-    void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
-    void *context);
-/* Sends a control call and waits until it is carried out. Returns SHUT_DOWN if the pool has ended,
- * DEADLOCK if the calling thread may have the role, or NO_RESOURCE. */
-lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                            lanepool_i_control_call *call);
+/* Calls `action` once the caller has the role. Returns NO_RESOURCE or TIMED_OUT if it was not
+ * called. */
+lanepool_status lanepool_i_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        uint64_t deadline_ns, lanepool_i_action action,
+                                        void *context);
+/* Waits until the role's holder has routed every task accepted before, and has called `action`.
+ * Returns SHUT_DOWN if the pool has ended, DEADLOCK if the calling thread may have the role, or
+ * NO_RESOURCE. */
+lanepool_status lanepool_i_control_call_in_turn(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_action action, void *context);
 /* Appends a task, arms the listed deadline, waits until the task is ready, and runs it. Returns
  * SHUT_DOWN or NO_RESOURCE if the task was not accepted. */
 lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,

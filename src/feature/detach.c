@@ -110,16 +110,16 @@ struct early_release {
 };
 
 /* Role's holder: other threads read a running task's entries only with the role. */
-static void release_lane_early(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+static void release_lane_early(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
+                               lanepool_i_grants *grants)
 {
     struct early_release *early_release = context;
-    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    (void)record;
     if (early_release->call != NULL)
         lanepool_i_contexts_end_use(pool, &early_release->call->uses, early_release->task,
                                     early_release->key);
     early_release->found =
-        pool->rule->release(pool, early_release->task, early_release->key, &grants);
-    lanepool_i_router_pass_on(pool, record, &grants);
+        pool->rule->release(pool, early_release->task, early_release->key, grants);
 }
 
 lanepool_status lanepool_run_release(lanepool_run *run, lanepool_key key)
@@ -133,8 +133,8 @@ lanepool_status lanepool_run_release(lanepool_run *run, lanepool_key key)
     if (run->record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     struct early_release early_release = { run->task, run->call, key, false };
-    lanepool_status status = lanepool_i_role_run_action(run->pool, run->record, UINT64_MAX,
-                                                        release_lane_early, &early_release);
+    lanepool_status status = lanepool_i_control_call(run->pool, run->record, UINT64_MAX,
+                                                     release_lane_early, &early_release);
     if (early_release.found)
         lanepool_i_retry_released_lane(run->task);
     return status == LANEPOOL_OK && !early_release.found ? LANEPOOL_INVALID : status;
@@ -151,8 +151,10 @@ struct hand_off {
 /* Role's holder: the receiver gets the ticket and the epoch of the giver, which has not finished.
  * The receiver counts as routed, also in `routed_before`: if there is a barrier, the giver is
  * before it or is the barrier, so the tasks behind it wait for the receiver, too. */
-static void count_receiver(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+static void count_receiver(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
+                           lanepool_i_grants *grants)
 {
+    (void)grants;
     struct hand_off *hand_off = context;
     uint64_t taken = LANEPOOL_I_TICKET_MASK | LANEPOOL_I_EPOCH_MASK;
     uint64_t word = load_relaxed(&hand_off->from->word) & taken;
@@ -185,7 +187,7 @@ static lanepool_status submit_receiver(lanepool_run *run, lanepool_i_call_record
         return status;
     struct hand_off hand_off = { run->task, receiver };
     bool joins = task->group == NULL || lanepool_i_member_reserve(task->group);
-    status = joins ? lanepool_i_role_run_action(pool, record, UINT64_MAX, count_receiver, &hand_off)
+    status = joins ? lanepool_i_control_call(pool, record, UINT64_MAX, count_receiver, &hand_off)
                    : LANEPOOL_SHUT_DOWN;
     if (status == LANEPOOL_OK) {
         if (task->group != NULL)

@@ -160,8 +160,8 @@ static lanepool_status run_pause_change(lanepool_pool *pool, struct pause_change
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    lanepool_i_control_call call = { .action = carry_out_change, .context = change };
-    lanepool_status status = lanepool_i_control_call_run(pool, record, &call);
+    lanepool_status status =
+        lanepool_i_control_call_in_turn(pool, record, carry_out_change, change);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;
 }
 

@@ -184,7 +184,7 @@ void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
     bool any = true;
     while (any) {
         any = false;
-        for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
+        LANEPOOL_I_EACH(const lanepool_i_wait, wait, &pool->waits.inside, inside)
             any |= raise_awaited(pool, wait);
     }
 }

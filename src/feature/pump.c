@@ -26,11 +26,9 @@ static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
     if (pump->ready.count == 0 && pump->has_event)
         lanepool_i_event_set(&pump->event);
     lanepool_i_tasks_add(&pump->ready, task);
-    for (lanepool_i_pump_waiter *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
-        lanepool_i_waiter_post_locked(&pumper->waiter, LANEPOOL_I_EVERYONE);
-    for (lanepool_i_wait *wait = pump->pool->waits.first; wait != NULL; wait = wait->next)
-        if (wait->pump == pump)
-            lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
+    LANEPOOL_I_EACH(lanepool_i_pool_waiter, waiter, &pump->pool->waits.waiters, waiter.link)
+        if (waiter->pump == pump)
+            lanepool_i_pool_waiter_post_locked(waiter);
 }
 
 void lanepool_i_pump_update_event_locked(lanepool_pump *pump)
@@ -81,21 +79,12 @@ static lanepool_i_task *take_ready(lanepool_pump *pump)
     return task;
 }
 
-static bool has_ready(lanepool_pump *pump)
-{
-    lanepool_i_waits *waits = &pump->pool->waits;
-    lanepool_i_mutex_lock(&waits->lock);
-    bool has = pump->ready.count > 0;
-    lanepool_i_mutex_unlock(&waits->lock);
-    return has;
-}
-
 /* --- all pumps of a pool --- */
 
 size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits)
 {
     size_t count = 0;
-    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
+    LANEPOOL_I_EACH(const lanepool_pump, pump, &waits->pumps, link)
         count += pump->ready.count;
     return count;
 }
@@ -104,7 +93,7 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context)
 {
-    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
+    LANEPOOL_I_EACH(const lanepool_pump, pump, &waits->pumps, link) {
         lanepool_i_task *task = pump->ready.first;
         for (size_t left = pump->ready.count; left > 0; left--) {
             found(task, context);
@@ -116,7 +105,7 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
 void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&waits->lock);
-    for (lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
+    LANEPOOL_I_EACH(lanepool_pump, pump, &waits->pumps, link) {
         lanepool_i_task *task;
         while ((task = take_ready_locked(pump)) != NULL)
             lanepool_i_tasks_add(tasks, task);
@@ -140,7 +129,7 @@ void lanepool_i_pumps_move_tombstones(lanepool_pool *pool)
     if (!lanepool_i_waits_have_callers(&pool->waits))
         return;
     lanepool_i_mutex_lock(&pool->waits.lock);
-    for (lanepool_pump *pump = pool->waits.pumps; pump != NULL; pump = pump->next) {
+    LANEPOOL_I_EACH(lanepool_pump, pump, &pool->waits.pumps, link) {
         if (pump->ready.count == 0)
             continue;
         take_tombstones_locked(pump, &tombstones);
@@ -171,21 +160,11 @@ lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
     atomic_init(&created->references, 1);
     lanepool_i_waits *waits = &pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    created->next = waits->pumps;
-    waits->pumps = created;
+    lanepool_i_list_add(&waits->pumps, &created->link);
     lanepool_i_waits_count_caller_locked(waits, 1);
     lanepool_i_mutex_unlock(&waits->lock);
     *pump = created;
     return LANEPOOL_OK;
-}
-
-static void unlink_pump_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
-{
-    lanepool_pump **at = &waits->pumps;
-    while (*at != pump)
-        at = &(*at)->next;
-    *at = pump->next;
-    lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
 /* All tasks of the pump have ended, so the rest are tombstones. Any worker can dispose of them. */
@@ -205,8 +184,10 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
     lanepool_i_waits *waits = &pump->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
     pump->destroyed = load_acquire(&pump->pending) == 0;
-    if (pump->destroyed)
-        unlink_pump_locked(waits, pump);
+    if (pump->destroyed) {
+        lanepool_i_unlink(&pump->link);
+        lanepool_i_waits_count_caller_locked(waits, -1);
+    }
     lanepool_i_mutex_unlock(&waits->lock);
     if (!pump->destroyed)
         return LANEPOOL_BUSY;
@@ -219,56 +200,33 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 
 /* --- running --- */
 
-/* Routes a batch, or sleeps until it is posted. Returns false if the deadline has passed. Raises
- * `sleeping` before it checks; a thread that makes a change reads `sleeping` afterwards. So either
- * this thread sees the change, or that thread posts it. */
-static bool route_or_sleep(lanepool_pump *pump, lanepool_i_thread_record *record,
-                           lanepool_i_waiter *waiter, uint64_t deadline_ns)
-{
-    lanepool_pool *pool = pump->pool;
-    bool in_time = true;
-    fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more = lanepool_i_waiter_route(waiter, pool, record);
-    if (more)
-        in_time = lanepool_i_clock_now() < deadline_ns;
-    else if (!has_ready(pump) && !is_pump_over(pump))
-        in_time = lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns);
-    fetch_sub_seq(&pool->waits.sleeping, 1);
-    return in_time;
-}
+/* A thread that waits in a pump for the first task; on its stack. */
+struct pump_wait {
+    lanepool_i_pool_waiter waiter;
+    lanepool_i_task *task; /* or NULL */
+};
 
-static void add_pumper(lanepool_pump *pump, lanepool_i_pump_waiter *pumper)
+static bool has_taken_or_is_over(lanepool_i_pool_waiter *waiter)
 {
-    lanepool_i_mutex_lock(&pump->pool->waits.lock);
-    pumper->next = pump->pumpers;
-    pump->pumpers = pumper;
-    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
-}
-
-static void remove_pumper(lanepool_pump *pump, const lanepool_i_pump_waiter *pumper)
-{
-    lanepool_i_mutex_lock(&pump->pool->waits.lock);
-    lanepool_i_pump_waiter **at = &pump->pumpers;
-    while (*at != pumper)
-        at = &(*at)->next;
-    *at = pumper->next;
-    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
+    struct pump_wait *wait = (struct pump_wait *)waiter;
+    if (wait->task == NULL)
+        wait->task = take_ready(waiter->pump);
+    return wait->task != NULL || is_pump_over(waiter->pump);
 }
 
 /* Returns OK with a task, or why there is none. */
 static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_record *record,
                                     uint64_t deadline_ns, lanepool_i_task **task)
 {
-    lanepool_i_pump_waiter pumper;
-    if (!lanepool_i_waiter_init(&pumper.waiter))
+    struct pump_wait wait = { .waiter.pump = pump };
+    if (!lanepool_i_pool_waiter_enter(&wait.waiter, pump->pool, record, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
-    bool in_time = true;
-    add_pumper(pump, &pumper);
-    while ((*task = take_ready(pump)) == NULL && in_time && !is_pump_over(pump))
-        in_time = route_or_sleep(pump, record, &pumper.waiter, deadline_ns);
-    remove_pumper(pump, &pumper);
-    lanepool_i_waiter_fini(&pumper.waiter);
-    if (*task != NULL)
+    (void)lanepool_i_pool_waiter_wait(&wait.waiter, has_taken_or_is_over,
+                                      lanepool_i_pool_waiter_route);
+    (void)lanepool_i_pool_waiter_leave(&wait.waiter);
+    lanepool_i_waiter_fini(&wait.waiter.waiter);
+    *task = wait.task;
+    if (wait.task != NULL)
         return LANEPOOL_OK;
     return is_pump_over(pump) ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
 }

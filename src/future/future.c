@@ -40,8 +40,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->owner = NULL;
     future->sequence_task = NULL;
     memset(&future->result, 0, sizeof future->result);
-    future->listeners = NULL;
-    future->last = &future->listeners;
+    lanepool_i_list_init(&future->listeners);
     future->cancelled = false;
     future->tombstone = NULL;
     atomic_init(&future->asked_to_end, false);
@@ -135,26 +134,26 @@ bool lanepool_i_future_is_complete(lanepool_future *future)
 
 bool lanepool_i_future_has_callbacks(lanepool_future *future)
 {
+    bool has = false;
     lanepool_i_mutex_lock(&future->lock);
-    const lanepool_i_listener *listener = future->listeners;
-    while (listener != NULL && listener->then == NULL)
-        listener = listener->next;
+    if (!future->complete)
+        LANEPOOL_I_EACH(const lanepool_i_listener, listener, &future->listeners, link)
+            has |= listener->then != NULL;
     lanepool_i_mutex_unlock(&future->lock);
-    return listener != NULL;
+    return has;
 }
 
-/* Posts or calls each listener. A served listener's memory may be gone: its link is read before. */
-static void serve_listeners(lanepool_i_listener *listener, const lanepool_result *result)
+/* Posts or calls each listener. The future is complete, so no thread adds or removes one any more.
+ * The memory of a listener that was posted may be gone. */
+static void serve_listeners(lanepool_future *future, const lanepool_result *result)
 {
-    while (listener != NULL) {
-        lanepool_i_listener *next = listener->next;
+    LANEPOOL_I_EACH(lanepool_i_listener, listener, &future->listeners, link) {
         if (listener->then != NULL) {
             listener->then(listener->context, result);
             lanepool_i_memory_free(listener);
         } else {
             lanepool_i_semaphore_post(listener->semaphore);
         }
-        listener = next;
     }
 }
 
@@ -166,9 +165,6 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     future->pool = NULL;
     future->sequence_task = NULL;
     future->result = *result;
-    lanepool_i_listener *listeners = future->listeners;
-    future->listeners = NULL;
-    future->last = &future->listeners;
     lanepool_group *ended_group =
         future->is_member ? lanepool_i_member_complete_locked(future) : NULL;
     bool disarmed =
@@ -178,19 +174,16 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
         lanepool_i_future_release(future);
     if (ended_group != NULL)
         lanepool_i_group_free(ended_group);
-    serve_listeners(listeners, result);
+    serve_listeners(future, result);
     lanepool_i_future_release(future);
 }
 
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener)
 {
-    listener->next = NULL;
     lanepool_i_mutex_lock(&future->lock);
     bool open = !future->complete;
-    if (open) {
-        *future->last = listener;
-        future->last = &listener->next;
-    }
+    if (open)
+        lanepool_i_list_add(&future->listeners, &listener->link);
     lanepool_i_mutex_unlock(&future->lock);
     return open;
 }
@@ -198,15 +191,9 @@ bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *list
 bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_i_listener **at = &future->listeners;
-    while (*at != NULL && *at != listener)
-        at = &(*at)->next;
-    bool found = *at != NULL;
-    if (found) {
-        *at = listener->next;
-        if (future->last == &listener->next)
-            future->last = at;
-    }
+    bool open = !future->complete;
+    if (open)
+        lanepool_i_unlink(&listener->link);
     lanepool_i_mutex_unlock(&future->lock);
-    return found;
+    return open;
 }

@@ -5,15 +5,17 @@
  * The lock guards everything except the reference count. Under the lock no function of the program
  * is called and nothing is allocated. Only the lock of the task's group is taken under it.
  *
- * The completing thread removes all listeners under the lock and serves them after it. A thread
- * that gives up waiting removes its listener under the lock. If the listener is gone already, it is
- * being served: the thread waits for that, for a few instructions of the completing thread.
+ * The completing thread sets `complete` under the lock and serves the listeners after it. A thread
+ * that gives up waiting removes its listener under the lock. If the future is complete by then, the
+ * listener is being served: the thread waits for that, for a few instructions of the completing
+ * thread.
  */
 #ifndef LANEPOOL_SRC_FUTURE_FUTURE_H
 #define LANEPOOL_SRC_FUTURE_FUTURE_H
 
 #include "base/atomic.h"
 #include "base/fork.h"
+#include "base/list.h"
 #include "base/quarantine.h"
 #include "lanepool/future.h"
 #include "platform/platform.h"
@@ -24,7 +26,7 @@ typedef struct lanepool_i_listener lanepool_i_listener;
 
 /* A waiting thread, or a callback to call at completion. */
 struct lanepool_i_listener {
-    lanepool_i_listener *next;                                  /* L */
+    lanepool_i_link link;                                       /* L */
     void (*then)(void *context, const lanepool_result *result); /* I: the callback, or NULL */
     void *context;                                              /* I: the callback's */
     lanepool_i_semaphore *semaphore;                            /* I: posted if `then` is NULL */
@@ -59,8 +61,7 @@ struct lanepool_future {
     struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
     bool stopped;                         /* L: of a periodic task: this run must not start */
     lanepool_result result;               /* L until complete, then I */
-    lanepool_i_listener *listeners;       /* L: oldest first */
-    lanepool_i_listener **last;           /* L: where the next listener is linked */
+    lanepool_i_list listeners;            /* L until complete; then the completing thread's */
     lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
     lanepool_i_message tombstone_message; /* makes the router turn the task into a tombstone */
     const lanepool_i_future_owner *owner; /* I: NULL: the pool */
@@ -111,7 +112,8 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
 
 /* Adds a listener. Returns false if the future is complete. */
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener);
-/* Removes a listener. Returns false if it is being served: its post or call is on the way. */
+/* Removes a listener that was added. Returns false if it is being served: its post or call is on
+ * the way. */
 bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener);
 
 #endif

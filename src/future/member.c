@@ -20,8 +20,7 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     member->has_policy = false;
     member->expiry = NULL;
     member->context = description->context;
-    member->link = (lanepool_i_link){ NULL, NULL, member };
-    member->next_untaken = NULL;
+    member->link.member = member;
     if (member->pump != NULL) {
         lanepool_i_future_retain(future);
         fetch_add_relaxed(&member->pump->pending, 1);
@@ -71,23 +70,9 @@ void lanepool_i_member_fini(lanepool_future *future)
 
 /* --- the list --- */
 
-void lanepool_i_link_before(lanepool_i_link *newer, lanepool_i_link *link)
-{
-    link->newer = newer;
-    link->older = newer->older;
-    newer->older->newer = link;
-    newer->older = link;
-}
-
-void lanepool_i_unlink(lanepool_i_link *link)
-{
-    link->older->newer = link->newer;
-    link->newer->older = link->older;
-}
-
 static void add_member_locked(lanepool_group *group, lanepool_i_member *member)
 {
-    lanepool_i_link_before(&group->ring, &member->link);
+    lanepool_i_list_add(&group->members, &member->link.link);
     LANEPOOL_I_QUARANTINE_NAME(group, member->future.quarantined.quarantine);
 }
 
@@ -112,7 +97,7 @@ void lanepool_i_members_entered(lanepool_group *group, lanepool_i_task *first,
                                 lanepool_i_task *last, bool accepted)
 {
     for (lanepool_i_task *task = first; !accepted; task = load_relaxed(&task->next)) {
-        lanepool_i_unlink(&lanepool_i_task_member(task)->link);
+        lanepool_i_unlink(&lanepool_i_task_member(task)->link.link);
         group->pending--;
         accepted = task == last;
     }
@@ -156,24 +141,15 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
 
 /* --- a member ends --- */
 
-/* Removes the oldest waiter and posts it. The waiter then checks the list itself: another thread
- * may have taken the completion first. */
-static void post_group_waiter_locked(lanepool_group *group)
-{
-    lanepool_i_group_waiter *waiter = group->waiters;
-    group->waiters = waiter->next;
-    lanepool_i_semaphore_post(&waiter->semaphore);
-}
-
+/* A waiter that is called checks the list itself: another thread may have taken the completion
+ * first. */
 static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_future_retain(&member->future);
-    if (group->untaken == NULL && group->has_event)
+    if (lanepool_i_list_is_empty(&group->untaken) && group->has_event)
         lanepool_i_event_set(&group->event);
-    *group->last = member;
-    group->last = &member->next_untaken;
-    if (group->waiters != NULL)
-        post_group_waiter_locked(group);
+    lanepool_i_list_add(&group->untaken, &member->link.link);
+    (void)lanepool_i_waiter_call_first_locked(&group->waiters);
 }
 
 /* The event is set already if there is an untaken member. */
@@ -181,16 +157,16 @@ void lanepool_i_group_announce_end_locked(lanepool_group *group)
 {
     if (!lanepool_i_group_is_over_locked(group))
         return;
-    if (group->has_event && group->untaken == NULL)
+    if (group->has_event && lanepool_i_list_is_empty(&group->untaken))
         lanepool_i_event_set(&group->event);
-    while (group->waiters != NULL)
-        post_group_waiter_locked(group);
+    while (lanepool_i_waiter_call_first_locked(&group->waiters))
+        ;
 }
 
 /* Returns true if the group must be freed. */
 static bool end_member_locked(lanepool_group *group, lanepool_i_member *member)
 {
-    lanepool_i_unlink(&member->link);
+    lanepool_i_unlink(&member->link.link);
     group->pending--;
     if (group->keeps_completions && group->is_referenced)
         add_untaken_locked(group, member);

@@ -17,17 +17,17 @@
 #define LANEPOOL_SRC_FUTURE_MEMBER_H
 
 #include "base/quarantine.h"
+#include "base/waiter.h"
 #include "future/future.h"
 #include "task/task.h"
 
 typedef struct lanepool_i_member lanepool_i_member;
 
-/* A link of a group's list. The list is a ring. */
-typedef struct lanepool_i_link {
-    struct lanepool_i_link *older;
-    struct lanepool_i_link *newer;
-    lanepool_i_member *member; /* or NULL in a walking thread's link and in the group's own */
-} lanepool_i_link;
+/* A link of a group's list. */
+typedef struct lanepool_i_member_link {
+    lanepool_i_link link;
+    lanepool_i_member *member; /* or NULL in a walking thread's link */
+} lanepool_i_member_link;
 
 /* Guards: I immutable, L the group's lock. */
 struct lanepool_i_member {
@@ -37,15 +37,8 @@ struct lanepool_i_member {
     bool has_policy;                  /* I: part of a lanepool_i_attempts; see attempts.h */
     struct lanepool_i_expiry *expiry; /* I: or NULL: the task has a deadline; see expiry.h */
     void *context;                    /* I: the task's */
-    lanepool_i_link link;             /* L: while the member is pending */
-    lanepool_i_member *next_untaken;  /* L: after the member has ended */
+    lanepool_i_member_link link;      /* L: in `members` or `untaken` */
 };
-
-/* A thread that waits for a completion. On that thread's stack. */
-typedef struct lanepool_i_group_waiter {
-    struct lanepool_i_group_waiter *next; /* L */
-    lanepool_i_semaphore semaphore;
-} lanepool_i_group_waiter;
 
 /* Guards: I immutable, L the lock. No lock is taken under it; it may be taken under a future's. */
 struct lanepool_group {
@@ -55,13 +48,11 @@ struct lanepool_group {
     bool is_referenced;         /* L: the program has not destroyed the group */
     bool closed;                /* L: the group takes no more members */
     size_t pending;             /* L: members in the list, and reservations */
-    lanepool_i_link ring;       /* L: `older` is the newest member, `newer` the oldest */
-    /* L: members that have ended and are untaken, oldest first; each has a reference */
-    lanepool_i_member *untaken;
-    lanepool_i_member **last;         /* L: where the next untaken member is linked */
-    lanepool_i_group_waiter *waiters; /* L: threads that wait for a completion, oldest first */
-    bool has_event;                   /* L */
-    lanepool_i_event event;           /* L: set while there is an untaken member, and at the end */
+    lanepool_i_list members;    /* L: the newest is the last */
+    lanepool_i_list untaken;    /* L: members that have ended; each has a reference */
+    lanepool_i_list waiters;    /* L: threads that wait for a completion */
+    bool has_event;             /* L */
+    lanepool_i_event event;     /* L: set while there is an untaken member, and at the end */
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantined quarantined; /* L: names that of the first member's pool */
 #endif
@@ -132,8 +123,5 @@ void lanepool_i_group_free(lanepool_group *group);
 
 /* Returns the member's group; NULL if it has none or the program has destroyed it. */
 lanepool_group *lanepool_i_member_group(lanepool_future *future);
-
-void lanepool_i_link_before(lanepool_i_link *newer, lanepool_i_link *link);
-void lanepool_i_unlink(lanepool_i_link *link);
 
 #endif

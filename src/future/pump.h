@@ -12,21 +12,19 @@
 #ifndef LANEPOOL_SRC_FUTURE_PUMP_H
 #define LANEPOOL_SRC_FUTURE_PUMP_H
 
+#include "base/list.h"
 #include "task/task.h"
-
-struct lanepool_i_pump_waiter;
 
 /* Guards: I immutable, A atomic, L the waits' lock. */
 struct lanepool_pump {
-    lanepool_pool *pool;                    /* I */
-    _Atomic size_t pending;                 /* A: tasks submitted to it that have not ended */
-    _Atomic size_t references;              /* A: the program's, and one for each member */
-    bool destroyed;                         /* L: by the program */
-    lanepool_pump *next;                    /* L: in the pool's list */
-    lanepool_i_tasks ready;                 /* L: in the order in which they became ready */
-    struct lanepool_i_pump_waiter *pumpers; /* L: the threads that wait for a ready task */
-    bool has_event;                         /* L */
-    lanepool_i_event event;                 /* L: set while there are ready tasks */
+    lanepool_pool *pool;       /* I */
+    _Atomic size_t pending;    /* A: tasks submitted to it that have not ended */
+    _Atomic size_t references; /* A: the program's, and one for each member */
+    bool destroyed;            /* L: by the program */
+    lanepool_i_link link;      /* L: in the pool's list */
+    lanepool_i_tasks ready;    /* L: in the order in which they became ready */
+    bool has_event;            /* L */
+    lanepool_i_event event;    /* L: set while there are ready tasks */
 };
 
 /* Gives a reference back; the last one frees the pump. */

@@ -323,10 +323,9 @@ static void find_future_task(struct snapshot_call *call)
 }
 
 static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                void *context)
+                                void *context, lanepool_i_grants *grants)
 {
     struct snapshot_call *call = context;
-    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     call->stopped = pool->lifecycle.handed_back;
     if (call->stopped)
         return;
@@ -339,9 +338,8 @@ static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *r
         fill_snapshot(call, call->owned);
     if (call->future != NULL)
         find_future_task(call);
-    lanepool_i_census_thaw(&call->census, &grants);
+    lanepool_i_census_thaw(&call->census, grants);
     lanepool_i_census_end(&call->census);
-    lanepool_i_router_pass_on(pool, record, &grants);
     lanepool_i_memory_free(call->lanes);
     lanepool_i_census_fini(&call->census);
 }
@@ -358,7 +356,7 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call 
     if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_status status =
-        lanepool_i_role_run_action(pool, record, UINT64_MAX, take_as_role_holder, call);
+        lanepool_i_control_call(pool, record, UINT64_MAX, take_as_role_holder, call);
     if (status == LANEPOOL_OK && call->owned == NULL)
         status = call->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;

@@ -113,8 +113,9 @@ static void update_suspects(lanepool_pool *pool, struct slow_check *check,
 
 /* Role's holder. If memory cannot be allocated, the old suspects stay for the next check. */
 static void check_running_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                void *context)
+                                void *context, lanepool_i_grants *grants)
 {
+    (void)grants;
     struct slow_check *check = context;
     lanepool_i_census census = { .pool = pool, .record = record };
     lanepool_i_census_take_running(&census);
@@ -145,8 +146,8 @@ static void check_for_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *
 {
     uint64_t period_ns = time_between_checks(pool->options.slow_task_ns);
     struct slow_check check = { .began_ns = lanepool_i_clock_now() };
-    (void)lanepool_i_role_run_action(pool, record, moment_after(check.began_ns, period_ns),
-                                     check_running_tasks, &check);
+    (void)lanepool_i_control_call(pool, record, moment_after(check.began_ns, period_ns),
+                                  check_running_tasks, &check);
     report_slow_tasks(pool, record, &check);
     lanepool_i_vector_fini(&check.slow);
     pool->watchdog->slow_check_ns = moment_after(lanepool_i_clock_now(), period_ns);
@@ -154,10 +155,11 @@ static void check_for_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *
 
 /* --- a stalled pool --- */
 
-static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
+                             lanepool_i_grants *grants)
 {
     bool *closed = context;
-    (void)record;
+    (void)record, (void)grants;
     *closed = lanepool_i_gates_any_closed(&pool->lane_table);
 }
 
@@ -186,7 +188,7 @@ static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *
     if (inside > 0 || lanepool_i_workers_have_ready(&pool->workers) ||
         has_detached_tasks(pool->call_records) || has_ready_in_pumps(&pool->waits))
         return false;
-    (void)lanepool_i_role_run_action(
+    (void)lanepool_i_control_call(
         pool, record,
         moment_after(lanepool_i_clock_now(), time_between_checks(pool->options.stalled_ns)),
         find_closed_gate, &closed);

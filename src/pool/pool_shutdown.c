@@ -20,41 +20,26 @@
 #include "route/pool.h"
 
 /* A thread that waits for the pool's end; on its stack. */
-struct lanepool_i_end_waiter {
-    lanepool_i_end_waiter *next; /* L */
-    bool precedes_check;         /* L: it has waited since before the check that runs now */
-    bool only_parked_left;       /* L, until it is posted: only parked tasks are left */
-    lanepool_i_semaphore semaphore;
+struct end_waiter {
+    lanepool_i_waiter waiter;
+    bool precedes_check;   /* L: it has waited since before the check that runs now */
+    bool only_parked_left; /* L, until it is called: only parked tasks are left */
 };
 
 /* --- threads that wait for the end --- */
 
-/* A waiter may be gone once it is posted; one that waits for more enters the list again. */
-static void post_end_waiters_locked(lanepool_i_lifecycle *lifecycle)
+/* A waiter that waits for more enters the list again. */
+static void call_end_waiters_locked(lanepool_i_lifecycle *lifecycle)
 {
-    while (lifecycle->end_waiters != NULL) {
-        lanepool_i_end_waiter *waiter = lifecycle->end_waiters;
-        lifecycle->end_waiters = waiter->next;
-        lanepool_i_semaphore_post(&waiter->semaphore);
-    }
-}
-
-static void unlink_end_waiter_locked(lanepool_i_lifecycle *lifecycle,
-                                     const lanepool_i_end_waiter *waiter)
-{
-    lanepool_i_end_waiter **at = &lifecycle->end_waiters;
-    while (*at != NULL && *at != waiter)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = waiter->next;
+    while (lanepool_i_waiter_call_first_locked(&lifecycle->end_waiters))
+        ;
 }
 
 /* Notes which waiters the coming check is for. */
 static void note_end_waiters(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_end_waiter *waiter = lifecycle->end_waiters; waiter != NULL;
-         waiter = waiter->next)
+    LANEPOOL_I_EACH(struct end_waiter, waiter, &lifecycle->end_waiters, waiter.link)
         waiter->precedes_check = true;
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
@@ -62,16 +47,11 @@ static void note_end_waiters(lanepool_i_lifecycle *lifecycle)
 static void notify_end_waiters_parked(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_end_waiter **at = &lifecycle->end_waiters; *at != NULL;) {
-        lanepool_i_end_waiter *waiter = *at;
-        if (!waiter->precedes_check) {
-            at = &waiter->next;
-            continue;
+    LANEPOOL_I_EACH(struct end_waiter, waiter, &lifecycle->end_waiters, waiter.link)
+        if (waiter->precedes_check) {
+            waiter->only_parked_left = true;
+            lanepool_i_waiter_call_locked(&waiter->waiter);
         }
-        *at = waiter->next;
-        waiter->only_parked_left = true;
-        lanepool_i_semaphore_post(&waiter->semaphore);
-    }
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
@@ -79,7 +59,7 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     store_seq(&lifecycle->stopped, true);
-    post_end_waiters_locked(lifecycle);
+    call_end_waiters_locked(lifecycle);
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
@@ -259,7 +239,7 @@ bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 typedef enum step { WAIT, JOIN, DONE } step;
 
 /* Returns what to do next. With WAIT, the waiter is in the list. */
-static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *waiter)
+static step next_step(lanepool_i_lifecycle *lifecycle, struct end_waiter *waiter)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     step next = WAIT;
@@ -270,8 +250,7 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *wa
         next = JOIN;
     } else {
         waiter->precedes_check = false;
-        waiter->next = lifecycle->end_waiters;
-        lifecycle->end_waiters = waiter;
+        lanepool_i_waiter_enter_locked(&waiter->waiter, &lifecycle->end_waiters);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return next;
@@ -285,7 +264,7 @@ static void join_threads(lanepool_pool *pool)
     lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
-    post_end_waiters_locked(lifecycle);
+    call_end_waiters_locked(lifecycle);
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
@@ -302,8 +281,7 @@ static void request_parked_check(lanepool_pool *pool)
         lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
-static lanepool_status wait_for_end(lanepool_pool *pool, lanepool_i_end_waiter *waiter,
-                                    uint64_t deadline_ns)
+static lanepool_status wait_for_end(lanepool_pool *pool, struct end_waiter *waiter)
 {
     for (;;) {
         switch (next_step(&pool->lifecycle, waiter)) {
@@ -314,15 +292,11 @@ static lanepool_status wait_for_end(lanepool_pool *pool, lanepool_i_end_waiter *
             break;
         case WAIT:
             request_parked_check(pool);
-            if (lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns)) {
-                if (waiter->only_parked_left)
-                    return LANEPOOL_PARKED;
-                break;
-            }
-            lanepool_i_mutex_lock(&pool->lifecycle.lock);
-            unlink_end_waiter_locked(&pool->lifecycle, waiter);
-            lanepool_i_mutex_unlock(&pool->lifecycle.lock);
-            return LANEPOOL_TIMED_OUT;
+            if (!lanepool_i_waiter_sleep(&waiter->waiter, &pool->lifecycle.lock))
+                return LANEPOOL_TIMED_OUT;
+            if (waiter->only_parked_left)
+                return LANEPOOL_PARKED;
+            break;
         }
     }
 }
@@ -341,10 +315,10 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns)
         return LANEPOOL_FORKED;
     if (is_thread_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_end_waiter waiter = { .precedes_check = false, .only_parked_left = false };
-    if (!lanepool_i_semaphore_init(&waiter.semaphore))
+    struct end_waiter waiter = { .only_parked_left = false };
+    if (!lanepool_i_waiter_init(&waiter.waiter, lanepool_i_deadline(wait_max_ns)))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_status status = wait_for_end(pool, &waiter, lanepool_i_deadline(wait_max_ns));
-    lanepool_i_semaphore_fini(&waiter.semaphore);
+    lanepool_status status = wait_for_end(pool, &waiter);
+    lanepool_i_waiter_fini(&waiter.waiter);
     return status;
 }

@@ -20,7 +20,7 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     atomic_init(&lifecycle->stopped, false);
     lifecycle->handback = NULL;
     lifecycle->handback_context = NULL;
-    lifecycle->end_waiters = NULL;
+    lanepool_i_list_init(&lifecycle->end_waiters);
     lifecycle->joining = false;
     lifecycle->joined = false;
     atomic_init(&lifecycle->pins, 0);

@@ -31,29 +31,28 @@
 #ifndef LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 #define LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 
+#include "base/waiter.h"
 #include "lanepool/pool.h"
 #include "sched/thread_record.h"
 
 enum { LANEPOOL_I_FORKED, LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
 
-typedef struct lanepool_i_end_waiter lanepool_i_end_waiter;
-
 /* Guards: A atomic, L the lock, R role's holder. */
 typedef struct lanepool_i_lifecycle {
-    _Atomic uint32_t *state;       /* I, the word that it points to A */
-    _Atomic uint32_t attention;    /* A */
-    _Atomic size_t workers_left;   /* A: workers in their loop, and other threads that count so */
-    _Atomic uint32_t cancels;      /* A: cancelling calls that have not called all such tasks */
-    bool handed_back;              /* R: the tasks that had not started have been handed back */
-    _Atomic bool stopped;          /* A: every task has had its call */
-    lanepool_handback_fn handback; /* L until STOPPING, then I */
-    void *handback_context;        /* L until STOPPING, then I */
-    lanepool_i_mutex lock;         /* no lock is taken under it */
-    lanepool_i_end_waiter *end_waiters; /* L: threads that wait for `stopped` or `joined` */
-    bool joining;                       /* L: a thread is joining the pool's threads */
-    bool joined;                        /* L: these threads have ended */
-    _Atomic uint32_t pins;              /* A: twice their number, and AWAITED */
-    lanepool_i_semaphore *unpinned;     /* posted with the last pin's end; I once AWAITED is set */
+    _Atomic uint32_t *state;        /* I, the word that it points to A */
+    _Atomic uint32_t attention;     /* A */
+    _Atomic size_t workers_left;    /* A: workers in their loop, and other threads that count so */
+    _Atomic uint32_t cancels;       /* A: cancelling calls that have not called all such tasks */
+    bool handed_back;               /* R: the tasks that had not started have been handed back */
+    _Atomic bool stopped;           /* A: every task has had its call */
+    lanepool_handback_fn handback;  /* L until STOPPING, then I */
+    void *handback_context;         /* L until STOPPING, then I */
+    lanepool_i_mutex lock;          /* no lock is taken under it */
+    lanepool_i_list end_waiters;    /* L: threads that wait for `stopped` or `joined` */
+    bool joining;                   /* L: a thread is joining the pool's threads */
+    bool joined;                    /* L: these threads have ended */
+    _Atomic uint32_t pins;          /* A: twice their number, and AWAITED */
+    lanepool_i_semaphore *unpinned; /* posted with the last pin's end; I once AWAITED is set */
 } lanepool_i_lifecycle;
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);

@@ -9,12 +9,10 @@
 #define UNLIMITED_CREDIT ((uint64_t)1 << 62)
 
 /* A blocked submitter; on its own stack. */
-struct lanepool_i_blocked_submitter {
-    lanepool_i_blocked_submitter *next; /* L */
-    lanepool_i_charge *charge;          /* I */
-    uint64_t credit;                    /* L: given when served; 0 if refused */
-    bool served;                        /* L */
-    lanepool_i_semaphore semaphore;     /* posted after the submitter was served */
+struct blocked_submitter {
+    lanepool_i_waiter waiter;  /* called when it is served */
+    lanepool_i_charge *charge; /* I */
+    uint64_t credit;           /* L: given when served; 0 if refused */
 };
 
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
@@ -29,8 +27,7 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_threa
     admission->records = records;
     admission->quotas = quotas;
     admission->admitted = 0;
-    admission->first = NULL;
-    admission->last = &admission->first;
+    lanepool_i_list_init(&admission->submitters);
     admission->closed = false;
     atomic_init(&admission->waiting, 0);
     return lanepool_i_mutex_init(&admission->lock, LANEPOOL_I_LOCK_ADMISSION);
@@ -73,37 +70,20 @@ static uint64_t give_credit_locked(lanepool_i_admission *admission, uint64_t roo
 
 /* --- waiting --- */
 
-static void join_queue_locked(lanepool_i_admission *admission,
-                              lanepool_i_blocked_submitter *submitter)
+static void count_waiting_locked(lanepool_i_admission *admission, int by)
 {
-    submitter->next = NULL;
-    *admission->last = submitter;
-    admission->last = &submitter->next;
-    store_seq(&admission->waiting, load_relaxed(&admission->waiting) + 1);
+    store_seq(&admission->waiting, load_relaxed(&admission->waiting) + (uint32_t)by);
 }
 
-static void leave_queue_locked(lanepool_i_admission *admission,
-                               lanepool_i_blocked_submitter *submitter)
+/* The call comes last: the submitter's stack frame may be gone after it. */
+static void serve_one_locked(lanepool_i_admission *admission, struct blocked_submitter *submitter,
+                             uint64_t credit)
 {
-    lanepool_i_blocked_submitter **at = &admission->first;
-    while (*at != submitter)
-        at = &(*at)->next;
-    *at = submitter->next;
-    if (admission->last == &submitter->next)
-        admission->last = at;
-    store_seq(&admission->waiting, load_relaxed(&admission->waiting) - 1);
-}
-
-/* The post comes last: the submitter's stack frame may be gone after it. */
-static void serve_one_locked(lanepool_i_admission *admission,
-                             lanepool_i_blocked_submitter *submitter, uint64_t credit)
-{
-    leave_queue_locked(admission, submitter);
+    count_waiting_locked(admission, -1);
     submitter->credit = credit;
-    submitter->served = true;
     if (credit > 0)
         lanepool_i_lane_quotas_count(submitter->charge);
-    lanepool_i_semaphore_post(&submitter->semaphore);
+    lanepool_i_waiter_call_locked(&submitter->waiter);
 }
 
 /* Serves blocked submitters, oldest first. A submitter that waits for a lane also blocks every
@@ -112,18 +92,17 @@ static void serve_one_locked(lanepool_i_admission *admission,
 static uint64_t serve_waiting_locked(lanepool_i_admission *admission, bool any)
 {
     uint64_t least = any ? 1 : admission->batch;
-    lanepool_i_blocked_submitter *submitter = admission->first;
     if (admission->quotas != NULL)
         lanepool_i_lane_quotas_begin_walk(admission->quotas);
     uint64_t room = room_locked(admission);
-    while (submitter != NULL && room >= least) {
-        lanepool_i_blocked_submitter *next = submitter->next;
-        if (admission->quotas == NULL ||
-            lanepool_i_lane_quotas_fit(admission->quotas, submitter->charge)) {
-            serve_one_locked(admission, submitter, give_credit_locked(admission, room));
-            room = room_locked(admission);
-        }
-        submitter = next;
+    LANEPOOL_I_EACH(struct blocked_submitter, submitter, &admission->submitters, waiter.link) {
+        if (room < least)
+            break;
+        if (admission->quotas != NULL &&
+            !lanepool_i_lane_quotas_fit(admission->quotas, submitter->charge))
+            continue;
+        serve_one_locked(admission, submitter, give_credit_locked(admission, room));
+        room = room_locked(admission);
     }
     return room;
 }
@@ -135,7 +114,7 @@ static uint64_t serve_waiting_locked(lanepool_i_admission *admission, bool any)
 static uint64_t room_behind_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
 {
     if (admission->quotas == NULL)
-        return admission->first == NULL ? room_locked(admission) : 0;
+        return lanepool_i_list_is_empty(&admission->submitters) ? room_locked(admission) : 0;
     uint64_t room = serve_waiting_locked(admission, true);
     return lanepool_i_lane_quotas_fit(admission->quotas, charge) ? room : 0;
 }
@@ -202,44 +181,41 @@ void lanepool_i_admission_close(lanepool_i_admission *admission)
 {
     lanepool_i_mutex_lock(&admission->lock);
     admission->closed = true;
-    while (admission->first != NULL)
-        serve_one_locked(admission, admission->first, 0);
+    LANEPOOL_I_EACH(struct blocked_submitter, submitter, &admission->submitters, waiter.link)
+        serve_one_locked(admission, submitter, 0);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
 /* Returns false if the deadline has passed and the submitter was not served. It may have blocked
  * later ones, so these are served. */
-static bool wait_in_queue(lanepool_i_admission *admission, lanepool_i_blocked_submitter *submitter,
-                          uint64_t deadline_ns)
+static bool wait_in_queue(lanepool_i_admission *admission, struct blocked_submitter *submitter)
 {
-    if (lanepool_i_semaphore_wait_until(&submitter->semaphore, deadline_ns))
+    if (lanepool_i_waiter_sleep(&submitter->waiter, &admission->lock))
         return true;
     lanepool_i_mutex_lock(&admission->lock);
-    bool served = submitter->served;
-    if (!served) {
-        leave_queue_locked(admission, submitter);
-        (void)serve_waiting_locked(admission, true);
-    }
+    count_waiting_locked(admission, -1);
+    (void)serve_waiting_locked(admission, true);
     lanepool_i_mutex_unlock(&admission->lock);
-    return served;
+    return false;
 }
 
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns)
 {
-    lanepool_i_blocked_submitter submitter = { .charge = charge };
-    if (!lanepool_i_semaphore_init(&submitter.semaphore))
+    struct blocked_submitter submitter = { .charge = charge };
+    if (!lanepool_i_waiter_init(&submitter.waiter, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {
-        join_queue_locked(admission, &submitter);
+        lanepool_i_waiter_enter_locked(&submitter.waiter, &admission->submitters);
+        count_waiting_locked(admission, 1);
         (void)serve_waiting_locked(admission, true);
     }
     lanepool_i_mutex_unlock(&admission->lock);
-    bool served = !closed && wait_in_queue(admission, &submitter, deadline_ns);
-    lanepool_i_semaphore_fini(&submitter.semaphore);
+    bool served = !closed && wait_in_queue(admission, &submitter);
+    lanepool_i_waiter_fini(&submitter.waiter);
     if (submitter.credit > 0) {
         record->admitted += submitter.credit - 1;
         return LANEPOOL_OK;

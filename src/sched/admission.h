@@ -22,23 +22,21 @@
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H
 
+#include "base/waiter.h"
 #include "sched/lane_quota.h"
 #include "sched/thread_record.h"
 
-typedef struct lanepool_i_blocked_submitter lanepool_i_blocked_submitter;
-
 /* Guards: I immutable, A atomic, L the lock. */
 typedef struct lanepool_i_admission {
-    uint64_t limit;                      /* I: UINT64_MAX without a limit */
-    uint64_t batch;                      /* I: the most tasks in a credit */
-    lanepool_i_thread_records *records;  /* I: count finished tasks */
-    lanepool_i_lane_quotas *quotas;      /* I: lane limits, or NULL */
-    lanepool_i_mutex lock;               /* L; taken before the thread records' lock */
-    uint64_t admitted;                   /* L: credits given, less credits that came back */
-    lanepool_i_blocked_submitter *first; /* L: blocked submitters, oldest first */
-    lanepool_i_blocked_submitter **last; /* L */
-    bool closed;                         /* L: only threads inside the pool are admitted */
-    _Atomic uint32_t waiting;            /* A: L writes */
+    uint64_t limit;                     /* I: UINT64_MAX without a limit */
+    uint64_t batch;                     /* I: the most tasks in a credit */
+    lanepool_i_thread_records *records; /* I: count finished tasks */
+    lanepool_i_lane_quotas *quotas;     /* I: lane limits, or NULL */
+    lanepool_i_mutex lock;              /* L; taken before the thread records' lock */
+    uint64_t admitted;                  /* L: credits given, less credits that came back */
+    lanepool_i_list submitters;         /* L: blocked submitters, oldest first */
+    bool closed;                        /* L: only threads inside the pool are admitted */
+    _Atomic uint32_t waiting;           /* A: L writes */
 } lanepool_i_admission;
 
 /* `quotas` is NULL without lane limits. */

@@ -18,14 +18,8 @@
 
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_sequence_waiter *waiter = sequence->waiters;
-    sequence->waiters = NULL;
-    while (waiter != NULL) {
-        lanepool_i_sequence_waiter *next = waiter->next;
-        waiter->posted = true;
-        lanepool_i_semaphore_post(&waiter->semaphore);
-        waiter = next;
-    }
+    while (lanepool_i_waiter_call_first_locked(&sequence->waiters))
+        ;
 }
 
 static bool has_runnable_task_locked(const lanepool_sequence *sequence)

@@ -15,6 +15,7 @@
 #ifndef LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 #define LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 
+#include "base/waiter.h"
 #include "future/future.h"
 #include "sequence/executor.h"
 
@@ -48,22 +49,15 @@ typedef struct lanepool_i_sequence_tasks {
     lanepool_i_sequence_task *last;
 } lanepool_i_sequence_tasks;
 
-/* A thread that waits; see sequence_wait.c. */
-typedef struct lanepool_i_sequence_waiter {
-    struct lanepool_i_sequence_waiter *next; /* L */
-    bool posted;                             /* L: posted, and removed from the list */
-    lanepool_i_semaphore semaphore;
-} lanepool_i_sequence_waiter;
-
 /* Guards: I immutable, L the work's lock. */
 struct lanepool_sequence {
-    lanepool_i_sequence_work *work;      /* I */
-    lanepool_i_sequence_tasks queue;     /* L: in the order in which they run */
-    lanepool_i_sequence_tasks delayed;   /* L: in order of submission */
-    uint64_t next_number;                /* L */
-    bool paused;                         /* L */
-    bool cancelled;                      /* L */
-    lanepool_i_sequence_waiter *waiters; /* L */
+    lanepool_i_sequence_work *work;    /* I */
+    lanepool_i_sequence_tasks queue;   /* L: in the order in which they run */
+    lanepool_i_sequence_tasks delayed; /* L: in order of submission */
+    uint64_t next_number;              /* L */
+    bool paused;                       /* L */
+    bool cancelled;                    /* L */
+    lanepool_i_list waiters;           /* L: see sequence_wait.c */
 };
 
 /* --- sequence_task.c --- */
@@ -107,7 +101,7 @@ void lanepool_i_drain_hand_over(lanepool_i_sequence_work *work);
 /* Drains the sequence on this thread if the work is HANDED_OVER: until `until` is complete, or for
  * one batch. Returns true if it did; then the lock is released. */
 bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *work, lanepool_future *until);
-/* Posts all waiters and empties their list. */
+/* Calls all waiters. */
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence);
 
 /* --- sequence_every.c --- */

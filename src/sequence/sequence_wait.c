@@ -5,8 +5,8 @@
  * itself, as far as it needs. Otherwise all threads of an executor could wait for tasks that only
  * they could run. Such a thread is inside a drain, or inside a task of the executor's pool.
  *
- * Waiters are posted, and removed from their list, under the work's lock: when a drain leaves, when
- * the work becomes HANDED_OVER, and when tasks are cancelled.
+ * Waiters are called under the work's lock: when a drain leaves, when the work becomes HANDED_OVER,
+ * and when tasks are cancelled.
  */
 #include "base/deadline.h"
 #include "route/pool.h"
@@ -45,36 +45,18 @@ static lanepool_status check_may_wait(const lanepool_i_sequence_work *work, bool
 
 /* On the stack of the waiting thread. */
 typedef struct wait_frame {
-    lanepool_i_sequence_waiter waiter;
-    uint32_t posted;   /* posts made to it as a waiter */
+    lanepool_i_waiter waiter;
+    uint32_t called;   /* how often it was called */
     uint32_t received; /* posts that it has taken */
     bool helps;
 } wait_frame;
 
-static bool init_wait_frame(wait_frame *frame, bool helps)
+static bool init_wait_frame(wait_frame *frame, bool helps, uint64_t deadline_ns)
 {
-    frame->posted = 0;
+    frame->called = 0;
     frame->received = 0;
     frame->helps = helps;
-    return lanepool_i_semaphore_init(&frame->waiter.semaphore);
-}
-
-static void add_waiter_locked(lanepool_sequence *sequence, lanepool_i_sequence_waiter *waiter)
-{
-    waiter->posted = false;
-    waiter->next = sequence->waiters;
-    sequence->waiters = waiter;
-}
-
-/* Removes a waiter that was not posted. The sequence must still exist: its end must post all
- * waiters. */
-static void remove_waiter_locked(lanepool_sequence *sequence,
-                                 const lanepool_i_sequence_waiter *waiter)
-{
-    lanepool_i_sequence_waiter **at = &sequence->waiters;
-    while (*at != waiter)
-        at = &(*at)->next;
-    *at = waiter->next;
+    return lanepool_i_waiter_init(&frame->waiter, deadline_ns);
 }
 
 static bool sleep_until_posted(wait_frame *frame, uint64_t deadline_ns)
@@ -87,20 +69,18 @@ static bool sleep_until_posted(wait_frame *frame, uint64_t deadline_ns)
 /* Drains the sequence, if the thread helps and the work is HANDED_OVER, or sleeps. Releases and
  * retakes the lock. Returns false if the deadline has passed. */
 static bool help_or_sleep_locked(wait_frame *frame, lanepool_i_sequence_work *work,
-                                 lanepool_future *until, uint64_t deadline_ns)
+                                 lanepool_future *until)
 {
     if (frame->helps && lanepool_i_drain_here_locked(work, until)) {
         lanepool_i_mutex_lock(&work->lock);
-        return lanepool_i_clock_now() < deadline_ns;
+        return lanepool_i_clock_now() < frame->waiter.deadline_ns;
     }
-    lanepool_sequence *sequence = work->sequence;
-    add_waiter_locked(sequence, &frame->waiter);
+    lanepool_i_waiter_enter_locked(&frame->waiter, &work->sequence->waiters);
     lanepool_i_mutex_unlock(&work->lock);
-    bool in_time = sleep_until_posted(frame, deadline_ns);
+    bool in_time = sleep_until_posted(frame, frame->waiter.deadline_ns);
     lanepool_i_mutex_lock(&work->lock);
-    frame->posted += frame->waiter.posted;
-    if (!frame->waiter.posted)
-        remove_waiter_locked(sequence, &frame->waiter);
+    frame->called += frame->waiter.called;
+    lanepool_i_unlink(&frame->waiter.link);
     return in_time;
 }
 
@@ -129,14 +109,14 @@ wait_while_condition(lanepool_sequence *sequence, bool helps,
     lanepool_i_mutex_unlock(&work->lock);
     if (!must_wait || deadline_ns == 0)
         return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
-    if (!init_wait_frame(&frame, helps))
+    if (!init_wait_frame(&frame, helps, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&work->lock);
     bool in_time = true;
     while ((must_wait = condition_locked(sequence)) && in_time)
-        in_time = help_or_sleep_locked(&frame, work, NULL, deadline_ns);
+        in_time = help_or_sleep_locked(&frame, work, NULL);
     lanepool_i_mutex_unlock(&work->lock);
-    lanepool_i_semaphore_fini(&frame.waiter.semaphore);
+    lanepool_i_waiter_fini(&frame.waiter);
     return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
 }
 
@@ -160,15 +140,15 @@ lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
 
 /* If the work has no sequence any more, the task is being cancelled, and only its future posts. */
 static bool help_or_sleep_for_task(wait_frame *frame, lanepool_i_sequence_work *work,
-                                   lanepool_future *future, uint64_t deadline_ns)
+                                   lanepool_future *future)
 {
     bool in_time = true;
     lanepool_i_mutex_lock(&work->lock);
     bool has_sequence = frame->helps && work->sequence != NULL;
     if (has_sequence)
-        in_time = help_or_sleep_locked(frame, work, future, deadline_ns);
+        in_time = help_or_sleep_locked(frame, work, future);
     lanepool_i_mutex_unlock(&work->lock);
-    return has_sequence ? in_time : sleep_until_posted(frame, deadline_ns);
+    return has_sequence ? in_time : sleep_until_posted(frame, frame->waiter.deadline_ns);
 }
 
 /* Returns true if the future is complete. Then takes all posts: the one by the future, and those to
@@ -178,7 +158,7 @@ static bool remove_listener(wait_frame *frame, lanepool_future *future,
 {
     if (lanepool_i_future_unlisten(future, listener))
         return false;
-    while (frame->received < frame->posted + 1)
+    while (frame->received < frame->called + 1)
         (void)sleep_until_posted(frame, UINT64_MAX);
     return true;
 }
@@ -187,17 +167,17 @@ static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_fu
                                      bool helps, uint64_t deadline_ns)
 {
     wait_frame frame;
-    if (!init_wait_frame(&frame, helps))
+    if (!init_wait_frame(&frame, helps, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_i_listener listener = { NULL, NULL, NULL, &frame.waiter.semaphore };
+    lanepool_i_listener listener = { .semaphore = &frame.waiter.semaphore };
     bool complete = !lanepool_i_future_listen(future, &listener);
     bool in_time = true;
     if (!complete) {
         while (!lanepool_i_future_is_complete(future) && in_time)
-            in_time = help_or_sleep_for_task(&frame, work, future, deadline_ns);
+            in_time = help_or_sleep_for_task(&frame, work, future);
         complete = remove_listener(&frame, future, &listener);
     }
-    lanepool_i_semaphore_fini(&frame.waiter.semaphore);
+    lanepool_i_waiter_fini(&frame.waiter);
     return complete ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }
 

@@ -128,11 +128,6 @@ static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record 
         pool->rule->split_tombstone(pool, task, grants);
 }
 
-static lanepool_future *future_of_message(lanepool_i_message *message)
-{
-    return (lanepool_future *)((char *)message - offsetof(lanepool_future, tombstone_message));
-}
-
 static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_future *future)
 {
@@ -146,7 +141,7 @@ static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record 
 static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_future *future = future_of_message(message);
+    lanepool_future *future = LANEPOOL_I_ITEM(message, lanepool_future, tombstone_message);
     lanepool_i_failures_sent(pool);
     lanepool_i_mutex_lock(&future->lock);
     if (future->tombstone != NULL)
@@ -465,9 +460,9 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_i_thread_rec
                                       lanepool_lane *handle, const void *dropped_by, size_t *count)
 {
     struct cancelling cancelling = { .handle = handle, .dropped_by = dropped_by };
-    lanepool_i_control_call call = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-    lanepool_status status = lanepool_i_control_call_run(pool, record, &call);
+    lanepool_status status =
+        lanepool_i_control_call_in_turn(pool, record, carry_out_cancelling, &cancelling);
     if (status == LANEPOOL_OK && cancelling.out_of_memory)
         status = LANEPOOL_NOMEM;
     call_all_cancelled(record, cancelling.cancelled.items, cancelling.cancelled.count);

@@ -44,23 +44,23 @@ static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_rec
  * pump, which no other thread runs. For ready tasks of workers, the checked wait looks itself. */
 static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_wait *checked)
 {
-    for (lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
-        if (wait != checked && wait->pump != NULL && wait->pump->ready.count > 0)
-            lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
+    LANEPOOL_I_EACH(lanepool_i_wait, wait, &pool->waits.inside, inside)
+        if (wait != checked && wait->waiter.pump != NULL && wait->waiter.pump->ready.count > 0)
+            lanepool_i_pool_waiter_post_locked(&wait->waiter);
 }
 
 static void allow_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     if (pool->options.priorities)
         lanepool_i_priority_inherit_through_waits_locked(pool);
-    if (pool->waits.pumps != NULL)
+    if (!lanepool_i_list_is_empty(&pool->waits.pumps))
         post_pump_waits_locked(pool, wait);
 }
 
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_wait *wait = (lanepool_i_wait *)message;
+    lanepool_i_wait *wait = LANEPOOL_I_ITEM(message, lanepool_i_wait, message);
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
         uint32_t verdict = check_deadlock_locked(pool, record, wait, grants);
@@ -69,7 +69,7 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
         else
             allow_wait_locked(pool, wait);
         store_release(&wait->verdict, verdict);
-        lanepool_i_semaphore_post(&wait->waiter.semaphore);
+        lanepool_i_semaphore_post(&wait->waiter.waiter.semaphore);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_wait_drop(wait);
@@ -78,9 +78,9 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
 /* --- helping --- */
 
 /* Takes the first ready task from which the walk reaches the awaited one, and leaves the others. */
-static lanepool_i_task *choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                             lanepool_i_wait *wait, lanepool_i_tasks *ready,
-                                             lanepool_i_grants *grants)
+static void choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_wait *wait, lanepool_i_tasks *ready,
+                                 lanepool_i_grants *grants)
 {
     lanepool_i_tasks others = { NULL, NULL, 0 };
     lanepool_i_tasks tried = { NULL, NULL, 0 };
@@ -106,18 +106,6 @@ static lanepool_i_task *choose_needed_locked(lanepool_pool *pool, lanepool_i_thr
         lanepool_i_tasks_add(&others, task);
     *ready = others;
     wait->helping = chosen;
-    return chosen;
-}
-
-static lanepool_i_task *choose_from_pump_locked(lanepool_pool *pool,
-                                                lanepool_i_thread_record *record,
-                                                lanepool_i_wait *wait, lanepool_i_grants *grants)
-{
-    lanepool_pump *pump = wait->pump;
-    lanepool_i_task *chosen = choose_needed_locked(pool, record, wait, &pump->ready, grants);
-    if (chosen != NULL)
-        lanepool_i_pump_update_event_locked(pump);
-    return chosen;
 }
 
 static size_t worker_index_of(const lanepool_i_thread_record *record)
@@ -125,25 +113,27 @@ static size_t worker_index_of(const lanepool_i_thread_record *record)
     return record->worker != NULL ? record->worker->index : 0;
 }
 
-lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                             lanepool_i_wait *wait)
+void lanepool_i_wait_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_wait *wait)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    lanepool_i_task *chosen = NULL;
+    lanepool_pump *pump = wait->waiter.pump;
     lanepool_i_workers_take_all(&pool->workers, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
     /* Check for a stop only now: a task that became ready after a stop must not start. */
     if (!lanepool_i_workers_are_stopped(&pool->workers) &&
         load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
-        chosen = choose_needed_locked(pool, record, wait, &ready, &grants);
-        if (chosen == NULL && wait->pump != NULL)
-            chosen = choose_from_pump_locked(pool, record, wait, &grants);
+        choose_needed_locked(pool, record, wait, &ready, &grants);
+        if (wait->helping == NULL && pump != NULL) {
+            choose_needed_locked(pool, record, wait, &pump->ready, &grants);
+            if (wait->helping != NULL)
+                lanepool_i_pump_update_event_locked(pump);
+        }
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     /* Not as newly ready tasks: that would wake the other waiters, and these would wake this one in
      * turn. */
     lanepool_i_workers_put_back(&pool->workers, worker_index_of(record), &ready);
     lanepool_i_router_pass_on(pool, record, &grants);
-    return chosen;
 }

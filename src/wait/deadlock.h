@@ -21,8 +21,9 @@ enum {
  * wait's verdict and posts its thread. */
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_message *message, lanepool_i_grants *grants);
-/* Role's holder: takes a ready task that the wait needs. Returns NULL if there is none. */
-lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                             lanepool_i_wait *wait);
+/* The waiting thread, with the role: takes a ready task that the wait needs, if there is one, and
+ * sets `helping` to it. */
+void lanepool_i_wait_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_wait *wait);
 
 #endif

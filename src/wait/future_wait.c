@@ -20,7 +20,7 @@ static void notice_completion(void *context, const lanepool_result *result)
     (void)result;
     lanepool_i_wait *wait = context;
     store_release(&wait->complete, true);
-    lanepool_i_semaphore_post(&wait->waiter.semaphore);
+    lanepool_i_semaphore_post(&wait->waiter.waiter.semaphore);
     lanepool_i_wait_drop(wait);
 }
 
@@ -41,32 +41,32 @@ static bool has_message_to_route(const lanepool_pool *pool, const lanepool_i_wai
 /* With lanes per worker, the only ready tasks are those in pumps. */
 static bool may_run_ready_tasks(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
-    return (pool->options.layout != LANEPOOL_PER_WORKER || wait->pump != NULL) &&
+    return (pool->options.layout != LANEPOOL_PER_WORKER || wait->waiter.pump != NULL) &&
            !lanepool_i_workers_are_stopped(&pool->workers);
 }
 
 /*
  * One step of a wait, in one hold of the role. Routes a batch if the inbox has a message that the
- * wait needs, and sets *needed to a ready task that the wait needs. If the role is taken, its
+ * wait needs, and sets `helping` to a ready task that the wait needs. If the role is taken, its
  * holder posts the waiter later: the holder may have ready tasks in its hands at this moment.
  *
  * Returns true if the inbox has more to route. If the message is there, but nothing can be routed,
  * a link is missing; the thread that makes the link wakes the waits.
  */
-static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_wait *wait, lanepool_i_task **needed)
+static bool route_and_find_needed(lanepool_i_pool_waiter *waiter)
 {
+    lanepool_i_wait *wait = (lanepool_i_wait *)waiter;
+    lanepool_pool *pool = waiter->pool;
     bool helps = may_run_ready_tasks(pool, wait);
     bool routes = has_message_to_route(pool, wait);
-    if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
+    if ((!helps && !routes) || !lanepool_i_pool_waiter_take_role(waiter))
         return false;
     if (routes)
-        lanepool_i_router_route(pool, record);
-    if (helps && (wait->pump != NULL || lanepool_i_workers_have_ready(&pool->workers)))
-        *needed = lanepool_i_wait_take_needed(pool, record, wait);
-    bool more = has_message_to_route(pool, wait) &&
-                lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
-    lanepool_i_role_give_back(pool, record);
+        lanepool_i_router_route(pool, waiter->record);
+    if (helps && (waiter->pump != NULL || lanepool_i_workers_have_ready(&pool->workers)))
+        lanepool_i_wait_find_needed(pool, waiter->record, wait);
+    bool more = has_message_to_route(pool, wait) && lanepool_i_pool_waiter_has_more(waiter);
+    lanepool_i_role_give_back(pool, waiter->record);
     return more;
 }
 
@@ -83,86 +83,47 @@ static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
     return hopeless;
 }
 
-/* Sets *status if it returns true. */
-static bool is_result_known(const lanepool_pool *pool, lanepool_i_wait *wait,
-                            lanepool_status *status)
+static lanepool_status read_wait_status(const lanepool_i_wait *wait)
 {
     if (load_acquire(&wait->complete))
-        *status = LANEPOOL_OK;
-    else if (load_acquire(&wait->verdict) == LANEPOOL_I_WOULD_DEADLOCK)
-        *status = LANEPOOL_DEADLOCK;
-    else if (load_acquire(&wait->verdict) == LANEPOOL_I_OUT_OF_MEMORY)
-        *status = LANEPOOL_NOMEM;
-    else if (will_never_end(pool, wait->future))
-        *status = LANEPOOL_SHUT_DOWN;
-    else
-        return false;
-    return true;
+        return LANEPOOL_OK;
+    if (load_acquire(&wait->verdict) == LANEPOOL_I_WOULD_DEADLOCK)
+        return LANEPOOL_DEADLOCK;
+    if (load_acquire(&wait->verdict) == LANEPOOL_I_OUT_OF_MEMORY)
+        return LANEPOOL_NOMEM;
+    return will_never_end(wait->waiter.pool, wait->future) ? LANEPOOL_SHUT_DOWN
+                                                           : LANEPOOL_TIMED_OUT;
 }
 
-/* Routes, or runs a task that the wait needs, or sleeps. Returns false if the deadline has passed.
- * The wait counts as sleeping before its checks. A thread that makes a change, or that was asked
- * for the role, reads that count afterwards, so no wake-up is lost. */
-static bool help_or_sleep(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_wait *wait, uint64_t deadline_ns)
+static bool is_result_known(lanepool_i_wait *wait)
 {
-    lanepool_status status;
-    bool in_time = true;
-    lanepool_i_task *needed = NULL;
-    fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more = route_and_find_needed(pool, record, wait, &needed);
-    if (needed == NULL && more)
-        in_time = lanepool_i_clock_now() < deadline_ns;
-    else if (needed == NULL && !is_result_known(pool, wait, &status))
-        in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
-    fetch_sub_seq(&pool->waits.sleeping, 1);
-    if (needed != NULL)
-        lanepool_i_run_alone(pool, record, needed, wait);
-    return in_time;
+    wait->status = read_wait_status(wait);
+    return wait->status != LANEPOOL_TIMED_OUT;
 }
 
-static bool is_delayed(lanepool_future *future)
+static bool is_wait_over(lanepool_i_pool_waiter *waiter)
 {
-    lanepool_i_mutex_lock(&future->lock);
-    bool delayed = future->delayed != NULL;
-    lanepool_i_mutex_unlock(&future->lock);
-    return delayed;
+    lanepool_i_wait *wait = (lanepool_i_wait *)waiter;
+    return wait->helping != NULL || is_result_known(wait);
 }
 
-/* A delayed task has no entries, so a deadlock could not be found yet. Becoming due needs no other
- * task to run, so this wait cannot be part of a cycle. Returns OK if the task is due or has ended.
- */
-static lanepool_status wait_until_due(lanepool_pool *pool, lanepool_i_wait *wait,
-                                      uint64_t deadline_ns)
+static bool is_due(lanepool_i_pool_waiter *waiter)
 {
-    lanepool_status status = LANEPOOL_OK;
-    bool in_time = true;
-    while (is_delayed(wait->future) && !is_result_known(pool, wait, &status)) {
-        if (!in_time)
-            return LANEPOOL_TIMED_OUT;
-        fetch_add_seq(&pool->waits.sleeping, 1);
-        if (is_delayed(wait->future) && !is_result_known(pool, wait, &status))
-            in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
-        fetch_sub_seq(&pool->waits.sleeping, 1);
-    }
-    return status;
+    lanepool_i_wait *wait = (lanepool_i_wait *)waiter;
+    lanepool_i_mutex_lock(&wait->future->lock);
+    bool delayed = wait->future->delayed != NULL;
+    lanepool_i_mutex_unlock(&wait->future->lock);
+    return is_result_known(wait) || !delayed;
 }
 
-static lanepool_status wait_for_result(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_wait *wait, uint64_t deadline_ns)
+static bool act_on_nothing(lanepool_i_pool_waiter *waiter)
 {
-    lanepool_status status;
-    bool in_time = true;
-    while (!is_result_known(pool, wait, &status)) {
-        if (!in_time)
-            return LANEPOOL_TIMED_OUT;
-        in_time = help_or_sleep(pool, record, wait, deadline_ns);
-    }
-    return status;
+    (void)waiter;
+    return false;
 }
 
 static lanepool_i_wait *create_wait(lanepool_i_thread_record *record, lanepool_future *future,
-                                    lanepool_status *status)
+                                    uint64_t deadline_ns, lanepool_status *status)
 {
     lanepool_i_wait *wait = lanepool_i_memory_alloc(sizeof *wait);
     *status = LANEPOOL_NOMEM;
@@ -173,39 +134,19 @@ static lanepool_i_wait *create_wait(lanepool_i_thread_record *record, lanepool_f
     wait->message.urgent = true;
     wait->task = record->run->task;
     wait->future = future;
-    wait->pump = lanepool_i_pump_of(record->run);
+    wait->waiter.pump = lanepool_i_pump_of(record->run);
     atomic_init(&wait->references, 3);
-    if (lanepool_i_waiter_init(&wait->waiter))
+    if (lanepool_i_pool_waiter_enter(&wait->waiter, record->run->pool, record, deadline_ns))
         return wait;
     lanepool_i_memory_free(wait);
     *status = LANEPOOL_NO_RESOURCE;
     return NULL;
 }
 
-static void link_wait(lanepool_i_waits *waits, lanepool_i_wait *wait)
-{
-    lanepool_i_mutex_lock(&waits->lock);
-    wait->next = waits->first;
-    waits->first = wait;
-    lanepool_i_mutex_unlock(&waits->lock);
-}
-
-/* After this, no thread posts the wait or walks over it. */
-static void unlink_wait(lanepool_i_waits *waits, lanepool_i_wait *wait)
-{
-    lanepool_i_mutex_lock(&waits->lock);
-    wait->left = true;
-    lanepool_i_wait **at = &waits->first;
-    while (*at != wait)
-        at = &(*at)->next;
-    *at = wait->next;
-    lanepool_i_mutex_unlock(&waits->lock);
-}
-
 /* The listener has one of the wait's references. Returns NULL if the future is already complete. */
 static lanepool_i_listener *add_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
 {
-    *listener = (lanepool_i_listener){ NULL, notice_completion, wait, NULL };
+    *listener = (lanepool_i_listener){ .then = notice_completion, .context = wait };
     if (lanepool_i_future_listen(wait->future, listener))
         return listener;
     lanepool_i_memory_free(listener);
@@ -222,19 +163,21 @@ static void remove_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *lis
     lanepool_i_wait_drop(wait);
 }
 
+/* A delayed task has no entries, so a deadlock could not be found yet. Becoming due needs no other
+ * task to run, so this wait cannot be part of a cycle. The message that asks for the check is sent
+ * when the task is due. */
 static lanepool_status check_and_wait(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_wait *wait, uint64_t deadline_ns)
+                                      lanepool_i_wait *wait)
 {
-    record->waits++;
-    link_wait(&pool->waits, wait);
-    lanepool_status status = wait_until_due(pool, wait, deadline_ns);
-    if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, record, &wait->message))
+    bool due = lanepool_i_pool_waiter_wait(&wait->waiter, is_due, act_on_nothing);
+    bool waits = due && wait->status == LANEPOOL_TIMED_OUT;
+    if (!waits || !lanepool_i_router_send(pool, record, &wait->message))
         lanepool_i_wait_drop(wait);
-    if (status == LANEPOOL_OK)
-        status = wait_for_result(pool, record, wait, deadline_ns);
-    unlink_wait(&pool->waits, wait);
-    record->waits--;
-    return status;
+    while (waits &&
+           lanepool_i_pool_waiter_wait(&wait->waiter, is_wait_over, route_and_find_needed) &&
+           wait->helping != NULL)
+        lanepool_i_run_alone(pool, record, wait->helping, wait);
+    return wait->status;
 }
 
 static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -244,13 +187,22 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
         return LANEPOOL_DEADLOCK;
     lanepool_status status = LANEPOOL_NOMEM;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    lanepool_i_wait *wait = listener != NULL ? create_wait(record, future, &status) : NULL;
+    lanepool_i_wait *wait =
+        listener != NULL ? create_wait(record, future, deadline_ns, &status) : NULL;
     if (wait == NULL) {
         lanepool_i_memory_free(listener);
         return status;
     }
     listener = add_wait_listener(wait, listener);
-    status = check_and_wait(pool, record, wait, deadline_ns);
+    record->waits++;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    lanepool_i_list_add(&pool->waits.inside, &wait->inside);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    status = check_and_wait(pool, record, wait);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    lanepool_i_wait_unlink_locked(wait);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    record->waits--;
     remove_wait_listener(wait, listener);
     lanepool_i_wait_drop(wait);
     return status;
@@ -263,7 +215,7 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
     lanepool_i_semaphore semaphore;
     if (!lanepool_i_semaphore_init(&semaphore))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_i_listener listener = { NULL, NULL, NULL, &semaphore };
+    lanepool_i_listener listener = { .semaphore = &semaphore };
     lanepool_status status = LANEPOOL_OK;
     if (lanepool_i_future_listen(future, &listener) &&
         !lanepool_i_semaphore_wait_until(&semaphore, deadline_ns)) {
@@ -333,7 +285,7 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
     if (listener == NULL)
         return LANEPOOL_NOMEM;
-    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
+    *listener = (lanepool_i_listener){ .then = then, .context = context };
     if (lanepool_i_future_listen(future, listener))
         return LANEPOOL_OK;
     lanepool_i_memory_free(listener);

@@ -41,8 +41,9 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     created->keeps_completions = known.keeps_completions;
     created->is_referenced = true;
     created->creator = lanepool_i_creator_self();
-    created->ring.older = created->ring.newer = &created->ring;
-    created->last = &created->untaken;
+    lanepool_i_list_init(&created->members);
+    lanepool_i_list_init(&created->untaken);
+    lanepool_i_list_init(&created->waiters);
     if (!lanepool_i_mutex_init(&created->lock, LANEPOOL_I_LOCK_GROUP)) {
         lanepool_i_memory_free(created);
         return LANEPOOL_NO_RESOURCE;
@@ -56,21 +57,23 @@ void lanepool_group_destroy(lanepool_group *group)
 {
     if (group == NULL || !lanepool_i_group_is_here(group))
         return;
+    lanepool_i_link *link;
+    lanepool_i_list untaken;
+    lanepool_i_list_init(&untaken);
     lanepool_i_mutex_lock(&group->lock);
     LANEPOOL_I_FIND_MISUSE(!group->is_referenced, "the group was destroyed before");
-    lanepool_i_member *untaken = group->untaken;
     lanepool_i_event event = group->event;
     bool has_event = group->has_event;
     bool over = group->pending == 0;
     group->is_referenced = false;
+    while ((link = lanepool_i_list_take(&group->untaken)) != NULL)
+        lanepool_i_list_add(&untaken, link);
     lanepool_i_mutex_unlock(&group->lock);
     if (over)
         lanepool_i_group_free(group);
-    while (untaken != NULL) {
-        lanepool_i_member *next = untaken->next_untaken;
-        lanepool_i_future_release(&untaken->future);
-        untaken = next;
-    }
+    while ((link = lanepool_i_list_take(&untaken)) != NULL)
+        lanepool_i_future_release(
+            &LANEPOOL_I_ITEM(link, lanepool_i_member_link, link)->member->future);
     if (has_event)
         lanepool_i_event_fini(&event);
 }
@@ -109,20 +112,23 @@ size_t lanepool_group_pending(lanepool_group *group)
 static lanepool_i_member *member_before_locked(const lanepool_group *group,
                                                const lanepool_i_link *cursor)
 {
-    const lanepool_i_link *link = cursor->older;
-    while (link != &group->ring && link->member == NULL)
-        link = link->older;
-    if (link->member != NULL)
-        lanepool_i_future_retain(&link->member->future);
-    return link->member;
+    for (lanepool_i_link *link = cursor->previous; link != &group->members.ends;
+         link = link->previous) {
+        lanepool_i_member *member = LANEPOOL_I_ITEM(link, lanepool_i_member_link, link)->member;
+        if (member == NULL)
+            continue;
+        lanepool_i_future_retain(&member->future);
+        return member;
+    }
+    return NULL;
 }
 
 /* All present members are older than the cursor. */
-static void enter_cursor(lanepool_group *group, lanepool_i_link *cursor)
+static void enter_cursor(lanepool_group *group, lanepool_i_member_link *cursor)
 {
     cursor->member = NULL;
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_link_before(&group->ring, cursor);
+    lanepool_i_list_add(&group->members, &cursor->link);
     lanepool_i_mutex_unlock(&group->lock);
 }
 
@@ -134,10 +140,10 @@ static lanepool_i_member *get_newest_before(lanepool_group *group, const lanepoo
     return member;
 }
 
-static void remove_cursor(lanepool_group *group, lanepool_i_link *cursor)
+static void remove_cursor(lanepool_group *group, lanepool_i_member_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_unlink(cursor);
+    lanepool_i_unlink(&cursor->link);
     lanepool_i_mutex_unlock(&group->lock);
 }
 
@@ -152,10 +158,10 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
         return LANEPOOL_FORKED;
     uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_link cursor;
+    lanepool_i_member_link cursor;
     lanepool_i_member *member;
     enter_cursor(group, &cursor);
-    while (status == LANEPOOL_OK && (member = get_newest_before(group, &cursor)) != NULL) {
+    while (status == LANEPOOL_OK && (member = get_newest_before(group, &cursor.link)) != NULL) {
         status = lanepool_future_wait(&member->future, lanepool_i_deadline_left(deadline_ns), NULL);
         lanepool_i_future_release(&member->future);
     }
@@ -168,13 +174,14 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
 /* Returns the next older member. Newest first: a task behind others must not start because these
  * were cancelled. A running member stays in the list, so the cursor moves past each member before
  * the member is cancelled. */
-static lanepool_i_member *move_cursor_past_newest(lanepool_group *group, lanepool_i_link *cursor)
+static lanepool_i_member *move_cursor_past_newest(lanepool_group *group,
+                                                  lanepool_i_member_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_member *member = member_before_locked(group, cursor);
+    lanepool_i_member *member = member_before_locked(group, &cursor->link);
     if (member != NULL) {
-        lanepool_i_unlink(cursor);
-        lanepool_i_link_before(&member->link, cursor);
+        lanepool_i_unlink(&cursor->link);
+        lanepool_i_link_before(&member->link.link, &cursor->link);
     }
     lanepool_i_mutex_unlock(&group->lock);
     return member;
@@ -190,7 +197,7 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_link cursor;
+    lanepool_i_member_link cursor;
     lanepool_i_member *member;
     enter_cursor(group, &cursor);
     while (status != LANEPOOL_NOMEM && status != LANEPOOL_FORKED &&
@@ -209,41 +216,18 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
 
 static lanepool_i_member *take_completion_locked(lanepool_group *group)
 {
-    lanepool_i_member *member = group->untaken;
-    if (member == NULL)
+    lanepool_i_link *link = lanepool_i_list_take(&group->untaken);
+    if (link == NULL)
         return NULL;
-    group->untaken = member->next_untaken;
-    if (group->untaken == NULL) {
-        group->last = &group->untaken;
-        if (group->has_event && !lanepool_i_group_is_over_locked(group))
-            lanepool_i_event_clear(&group->event);
-    }
-    return member;
-}
-
-static void enter_group_waiter_locked(lanepool_group *group, lanepool_i_group_waiter *waiter)
-{
-    lanepool_i_group_waiter **at = &group->waiters;
-    while (*at != NULL)
-        at = &(*at)->next;
-    waiter->next = NULL;
-    *at = waiter;
-}
-
-/* A waiter that was posted is not in the list any more. */
-static void leave_group_waiter_locked(lanepool_group *group, const lanepool_i_group_waiter *waiter)
-{
-    lanepool_i_group_waiter **at = &group->waiters;
-    while (*at != NULL && *at != waiter)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = waiter->next;
+    if (lanepool_i_list_is_empty(&group->untaken) && group->has_event &&
+        !lanepool_i_group_is_over_locked(group))
+        lanepool_i_event_clear(&group->event);
+    return LANEPOOL_I_ITEM(link, lanepool_i_member_link, link)->member;
 }
 
 /* Returns OK; DONE if the group is over; or TIMED_OUT if there is no completion yet. Then it enters
  * the waiter, if it is not NULL. */
-static lanepool_status try_to_take_completion(lanepool_group *group,
-                                              lanepool_i_group_waiter *waiter,
+static lanepool_status try_to_take_completion(lanepool_group *group, lanepool_i_waiter *waiter,
                                               lanepool_i_member **taken)
 {
     lanepool_i_mutex_lock(&group->lock);
@@ -252,40 +236,31 @@ static lanepool_status try_to_take_completion(lanepool_group *group,
     if (*taken == NULL)
         status = lanepool_i_group_is_over_locked(group) ? LANEPOOL_DONE : LANEPOOL_TIMED_OUT;
     if (status == LANEPOOL_TIMED_OUT && waiter != NULL)
-        enter_group_waiter_locked(group, waiter);
+        lanepool_i_waiter_enter_locked(waiter, &group->waiters);
     lanepool_i_mutex_unlock(&group->lock);
     return status;
 }
 
-/* After the deadline it tries once more: it may just have been posted, and no other waiter was
- * posted for that completion. */
+/* A waiter that is called at its deadline tries once more: no other waiter was called for that
+ * completion. */
 static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t deadline_ns,
                                                lanepool_i_member **taken)
 {
-    lanepool_i_group_waiter waiter;
-    if (!lanepool_i_semaphore_init(&waiter.semaphore))
+    lanepool_i_waiter waiter;
+    if (!lanepool_i_waiter_init(&waiter, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_status status = LANEPOOL_TIMED_OUT;
-    bool in_time = true;
-    while (status == LANEPOOL_TIMED_OUT && in_time) {
+    lanepool_status status;
+    do
         status = try_to_take_completion(group, &waiter, taken);
-        if (status == LANEPOOL_TIMED_OUT)
-            in_time = lanepool_i_semaphore_wait_until(&waiter.semaphore, deadline_ns);
-    }
-    if (!in_time) {
-        lanepool_i_mutex_lock(&group->lock);
-        leave_group_waiter_locked(group, &waiter);
-        lanepool_i_mutex_unlock(&group->lock);
-        status = try_to_take_completion(group, NULL, taken);
-    }
-    lanepool_i_semaphore_fini(&waiter.semaphore);
+    while (status == LANEPOOL_TIMED_OUT && lanepool_i_waiter_sleep(&waiter, &group->lock));
+    lanepool_i_waiter_fini(&waiter);
     return status;
 }
 
 /* Whether the newest member is pending in a pool of the parent process. */
 static bool is_of_parent_process(lanepool_group *group)
 {
-    lanepool_i_member *member = get_newest_before(group, &group->ring);
+    lanepool_i_member *member = get_newest_before(group, &group->members.ends);
     if (member == NULL)
         return false;
     lanepool_status status = lanepool_future_wait(&member->future, 0, NULL);
@@ -340,7 +315,7 @@ lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
     if (is_first) {
         group->event = event;
         group->has_event = true;
-        if (group->untaken != NULL || lanepool_i_group_is_over_locked(group))
+        if (!lanepool_i_list_is_empty(&group->untaken) || lanepool_i_group_is_over_locked(group))
             lanepool_i_event_set(&group->event);
     }
     *fd = lanepool_i_event_fd(&group->event);

@@ -37,7 +37,7 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
         .limit = target_ticket + 1,
         .target_ticket = target_ticket,
     };
-    for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
+    LANEPOOL_I_EACH(const lanepool_i_wait, wait, &pool->waits.inside, inside)
         if (wait->awaited != NULL)
             raise_limit(walk, wait->awaited_ticket);
 }
@@ -98,7 +98,7 @@ static bool does_wait_depend(const lanepool_i_walk *walk, const lanepool_i_wait 
 static bool walk_waits(lanepool_i_walk *walk)
 {
     bool any = false;
-    for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next) {
+    LANEPOOL_I_EACH(lanepool_i_wait, wait, &walk->waits->inside, inside) {
         if (!does_wait_depend(walk, wait) || !set_visited(wait->task))
             continue;
         any = true;
@@ -132,7 +132,7 @@ void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(&walk->found)) != NULL)
         clear_visited(task);
-    for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next)
+    LANEPOOL_I_EACH(lanepool_i_wait, wait, &walk->waits->inside, inside)
         clear_visited(wait->task);
     if (walk->pool->rule->end_walk != NULL)
         walk->pool->rule->end_walk(walk->pool, record, grants);

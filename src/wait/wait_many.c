@@ -43,7 +43,7 @@ static size_t listen_to_all(lanepool_future *const *futures, size_t count,
                             lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore)
 {
     for (size_t i = 0; i < count; i++) {
-        listeners[i] = (lanepool_i_listener){ NULL, NULL, NULL, semaphore };
+        listeners[i] = (lanepool_i_listener){ .semaphore = semaphore };
         if (!lanepool_i_future_listen(futures[i], &listeners[i]))
             return i;
     }
