@@ -1,28 +1,35 @@
-/*
- * Building tasks that enter the inbox later, or never: delayed and periodic tasks, and receivers of
- * a hand-off.
- */
+/* The steps of a submit, which submits of several tasks and of later tasks share. The calling
+ * thread must be that of the record. */
 #ifndef LANEPOOL_SRC_CORE_POOL_SUBMIT_H
 #define LANEPOOL_SRC_CORE_POOL_SUBMIT_H
 
 #include "sched/thread_record.h"
 
-/* Makes and admits a task without claims, with room for `entry_count` entries, even if the pool is
- * full. On INVALID, NOMEM or NO_RESOURCE nothing has changed. */
-lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                          const lanepool_task *task, size_t entry_count,
-                                          lanepool_i_task **prepared);
-/* Undoes lanepool_i_submit_prepare(). */
-void lanepool_i_submit_undo_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                    const lanepool_task *task, lanepool_i_task *prepared);
+/* What the submitter wants if the pool is full. */
+typedef struct lanepool_i_terms {
+    enum { LANEPOOL_I_WAIT_FOR_ROOM, LANEPOOL_I_RUN_BY_CALLER } full;
+    uint64_t wait_max_ns;
+    uint64_t deadline_ns; /* 0: wait_max_ns counts from when the submitter has to wait */
+} lanepool_i_terms;
 
-/* Checks a description, admits the task (blocks while the pool is full) and builds it, so that
- * nothing can fail later. On OK the program has its future, and *record is the calling thread's
- * record. */
-lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
-                                            lanepool_i_thread_record **record,
-                                            lanepool_i_task **block);
-/* Undoes lanepool_i_submit_for_later(). */
-void lanepool_i_submit_undo_for_later(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_task *block, const lanepool_task *task);
+/* Returns true if the pool accepts tasks; `inside`: of a thread that is inside a task of the pool.
+ */
+bool lanepool_i_submit_is_open(const lanepool_pool *pool, bool inside);
+/* Admits a task. Returns OK, FULL if the caller is to run the task, or the reason for the refusal.
+ */
+lanepool_status lanepool_i_submit_admit(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        const lanepool_task *task, lanepool_i_terms terms);
+/* Gives back the admission of a task that is not accepted after all. */
+LANEPOOL_I_COLD void lanepool_i_submit_take_back_admission(lanepool_pool *pool,
+                                                           lanepool_i_thread_record *record);
+/* Gives the program the future of a task that is built. */
+void lanepool_i_submit_hand_out_future(const lanepool_task *task, const lanepool_i_task *block);
+/* Appends `count` tasks, which are linked, to the inbox. They are members of the group, or of none
+ * if it is NULL. Returns false if the inbox or the group is closed. */
+bool lanepool_i_submit_append(lanepool_group *group, lanepool_pool *pool,
+                              lanepool_i_thread_record *record, lanepool_i_task *first,
+                              lanepool_i_task *last, uint64_t count);
+/* After an append: routes, or wakes a worker. */
+void lanepool_i_submit_route(lanepool_pool *pool, lanepool_i_thread_record *record, bool for_pump);
+
 #endif

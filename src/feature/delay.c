@@ -1,8 +1,8 @@
 /* Owns delayed tasks: from the timer heap to the inbox or to their `cancelled`; see delay.h. */
 #include "base/deadline.h"
 #include "base/thread_name.h"
-#include "core/pool_submit.h"
 #include "core/run.h"
+#include "core/submit_later.h"
 #include "core/task_check.h"
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"

@@ -2,8 +2,8 @@
 #include "feature/delay_every.h"
 
 #include "base/planted.h"
-#include "core/pool_submit.h"
 #include "core/run.h"
+#include "core/submit_later.h"
 #include "core/task_build.h"
 #include "core/task_check.h"
 #include "feature/delay_timer.h"

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #ifndef LANEPOOL_I_DOOR
 #define LANEPOOL_I_DOOR() ((void)0)
@@ -51,6 +52,21 @@ typedef struct lanepool_i_event {
 #define LANEPOOL_I_STORE(object, value, order) \
     (LANEPOOL_I_DOOR(), atomic_store_explicit(object, value, order))
 #define LANEPOOL_I_CHANGE(object, operation) (LANEPOOL_I_DOOR(), (operation))
+
+/* The next three functions are for this platform's own files. */
+
+/* Aborts if a call has failed that cannot fail. The library never prints, and a misused lock means
+ * that memory is already corrupt. */
+static inline void lanepool_i_check_ok(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+/* While a thread waits, other threads have pointers into its stack. So a thread that is cancelled
+ * (pthread_cancel) ends only after the call that waits has returned. */
+int lanepool_i_cancellation_off(void);
+void lanepool_i_cancellation_back(int before);
 
 extern _Thread_local struct lanepool_i_thread_own {
     void *slot;
