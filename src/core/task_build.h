@@ -7,6 +7,7 @@
 #define LANEPOOL_SRC_CORE_TASK_BUILD_H
 
 #include "core/task_check.h"
+#include "route/program_key.h"
 #include "task/countdown.h"
 
 #define LANEPOOL_I_PLAIN_CLAIMS_MAX 2

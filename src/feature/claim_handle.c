@@ -4,6 +4,7 @@
 #include "base/misuse.h"
 #include "feature/lane_limit.h"
 #include "route/offers.h"
+#include "route/program_key.h"
 
 #include <string.h>
 

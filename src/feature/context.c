@@ -6,6 +6,7 @@
 #include "feature/context_table.h"
 #include "route/entries.h"
 #include "route/offers.h"
+#include "route/program_key.h"
 
 /* --- calling the program --- */
 

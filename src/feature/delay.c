@@ -7,6 +7,7 @@
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
 #include "future/expiry.h"
+#include "route/program_key.h"
 
 static lanepool_future *delayed_task_future(const lanepool_i_task *task)
 {

@@ -2,6 +2,7 @@
 #include "feature/lane_limit.h"
 
 #include "core/task_build.h"
+#include "route/program_key.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include "feature/context.h"
 #include "route/pool.h"
+#include "route/program_key.h"
 
 #define NAME_SIZE 72 /* with the final zero, like a lane's name */
 

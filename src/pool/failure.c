@@ -11,6 +11,7 @@
 #include "route/entries.h"
 #include "route/offers.h"
 #include "route/pool.h"
+#include "route/program_key.h"
 #include "wait/cancel.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "route/claimants.h"
 
 #include "route/pool.h"
+#include "route/program_key.h"
 
 lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lanepool_i_task *task)
 {

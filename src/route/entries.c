@@ -3,6 +3,7 @@
 
 #include "base/planted.h"
 #include "route/pool.h"
+#include "route/program_key.h"
 
 /* --- tombstones --- */
 

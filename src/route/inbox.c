@@ -1,4 +1,4 @@
-/* Owns the inbox's list: taking, publishing and closing. The protocol is in inbox.h. */
+/* Owns what the inbox does rarely: missing links, and closing. The protocol is in inbox.h. */
 #include "route/inbox.h"
 
 #include "base/planted.h"
@@ -30,25 +30,6 @@ lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
     if (!inbox->links_at_once && !PLANTED(NO_BARRIER))
         lanepool_i_membarrier_others();
     return load_seq(link);
-}
-
-/* Clears `head` before `tail`: an appender that finds `tail` empty sets `head` anew, and that must
- * not be overwritten. */
-bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
-{
-    lanepool_i_task *head = load_acquire(&inbox->head);
-    if (head == NULL)
-        return false;
-    store_relaxed(&inbox->head, NULL);
-    inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
-    inbox->next = head;
-    inbox->moment++;
-    return true;
-}
-
-void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)
-{
-    store_seq(&inbox->rest, (uintptr_t)inbox->next | (inbox->is_half_linked ? 1 : 0));
 }
 
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox)

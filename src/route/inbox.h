@@ -96,16 +96,20 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
            lanepool_i_inbox_reread_link(inbox, &inbox->head) != NULL;
 }
 
-/* Prefetches the block of a later task. The submitter of a plain task has left a guess of its
- * address in the first entry's link, which is unused until the task is routed. */
-static inline void lanepool_i_inbox_prefetch_block(const lanepool_i_task *task)
+/* Takes the whole list of appended nodes. Returns false if it is empty or its head is missing.
+ * Clears `head` before `tail`: an appender that finds `tail` empty sets `head` anew, and that must
+ * not be overwritten. */
+static inline bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
 {
-    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
-        lanepool_i_prefetch((const void *)load_relaxed(&task->as.plain[0].next));
+    lanepool_i_task *head = load_acquire(&inbox->head);
+    if (head == NULL)
+        return false;
+    store_relaxed(&inbox->head, NULL);
+    inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
+    inbox->next = head;
+    inbox->moment++;
+    return true;
 }
-
-/* Takes the whole list of appended nodes. Returns false if it is empty or its head is missing. */
-bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox);
 
 /* Takes the oldest node. Returns NULL if there is none, or if the link behind it is missing. */
 static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
@@ -124,12 +128,20 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
             return NULL;
         }
     }
-    lanepool_i_inbox_prefetch_block(task);
+    /* The submitter of a plain task has left a guess of a later task's address in the first entry's
+     * link, which is unused until the task is routed. */
+    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
+        lanepool_i_prefetch((const void *)load_relaxed(&task->as.plain[0].next));
     inbox->next = next;
     return task;
 }
+
 /* Lets other threads see what is left. Called before each give-back of the role. */
-void lanepool_i_inbox_publish(lanepool_i_inbox *inbox);
+static inline void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)
+{
+    store_seq(&inbox->rest, (uintptr_t)inbox->next | (inbox->is_half_linked ? 1 : 0));
+}
+
 /* Closes an empty inbox for ever. Returns false if it is not empty; true if it is now closed. */
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
 

@@ -1,12 +1,10 @@
-/* Owns the index of keys, the copies of byte strings, and when lanes are made and removed; see
- * lane_table.h. */
+/* Owns the index of keys, and when lanes are made and removed; see lane_table.h. */
 #include "route/lane_table.h"
 
 #include "base/sizes.h"
 #include "route/lane_handle.h"
 #include "route/pool.h"
-
-#include <string.h>
+#include "route/program_key.h"
 
 /* Buckets that the hand passes for each lane made. In a steady state one lane is removed for each
  * lane made. With more buckets a smaller share of the lanes is found unused for that, and fewer
@@ -41,107 +39,7 @@ void lanepool_i_lane_table_fini(lanepool_i_lane_table *table)
     lanepool_i_lane_memory_fini(&table->store);
 }
 
-/* --- byte strings --- */
-
-lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool,
-                                                lanepool_i_thread_record *record, const void *data,
-                                                size_t size)
-{
-    size_t whole = sizeof(lanepool_i_key_bytes) + size;
-    size_t class = lanepool_i_slab_class_of(whole);
-    lanepool_i_key_bytes *bytes = lanepool_i_slab_take(&pool->slab, &record->cache, class, whole);
-    if (bytes == NULL)
-        return NULL;
-    bytes->size = (uint32_t)size;
-    if (size > 0)
-        memcpy(bytes->data, data, size);
-    bytes->hash = lanepool_i_key_index_hash_bytes(pool->lane_table.index.seed, bytes->data, size);
-    return bytes;
-}
-
-void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_key_bytes *bytes)
-{
-    size_t class = lanepool_i_slab_class_of(sizeof *bytes + bytes->size);
-    lanepool_i_slab_give(&pool->slab, &record->cache, class, bytes);
-}
-
-void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
-{
-    if (lanepool_i_slab_class_of(sizeof *bytes + bytes->size) == LANEPOOL_I_SLAB_SYSTEM)
-        lanepool_i_memory_free(bytes);
-}
-
-bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_key source, lanepool_i_key *key)
-{
-    memset(key, 0, sizeof *key);
-    if (source.type == LANEPOOL_KEY_BYTES) {
-        key->type = LANEPOOL_I_TYPE_BYTES;
-        key->value.bytes = lanepool_i_key_bytes_copy(pool, record, source.bytes, source.size);
-        if (key->value.bytes == NULL)
-            return false;
-        lanepool_i_key_set_hash(key, key->value.bytes->hash);
-        return true;
-    }
-    bool is_id = source.type == LANEPOOL_KEY_ID;
-    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
-    key->value.id = is_id ? source.id : (uintptr_t)source.pointer;
-    uint64_t seed = pool->lane_table.index.seed;
-    lanepool_i_key_set_hash(key, lanepool_i_key_index_hash_word(seed, key->value.id, key->type));
-    return true;
-}
-
-lanepool_key lanepool_i_key_for_program(const lanepool_i_key *key)
-{
-    switch (key->type) {
-    case LANEPOOL_I_TYPE_BYTES:
-        return lanepool_key_bytes(key->value.bytes->data, key->value.bytes->size);
-    case LANEPOOL_I_TYPE_POINTER:
-        return lanepool_key_pointer(key->value.pointer);
-    default:
-        return lanepool_key_id(key->value.id);
-    }
-}
-
-bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
-                                 lanepool_key name)
-{
-    const lanepool_i_key *key = &lane->key;
-    switch (name.type) {
-    case LANEPOOL_KEY_ID:
-        return key->type == LANEPOOL_I_TYPE_ID && key->value.id == name.id;
-    case LANEPOOL_KEY_POINTER:
-        return key->type == LANEPOOL_I_TYPE_POINTER && key->value.pointer == name.pointer;
-    case LANEPOOL_KEY_BYTES:
-        return key->type == LANEPOOL_I_TYPE_BYTES && key->value.bytes->size == name.size &&
-               (name.size == 0 || memcmp(key->value.bytes->data, name.bytes, name.size) == 0);
-    case LANEPOOL_KEY_LANE:
-        return name.lane != NULL && name.lane->pool == pool &&
-               lanepool_i_key_equals(key, &name.lane->key);
-    default:
-        return false;
-    }
-}
-
-/* --- names --- */
-
-size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           const lanepool_i_key *key, char *text, size_t size)
-{
-    lanepool_key named = lanepool_i_key_for_program(key);
-    if (pool->options.key_name != NULL) {
-        record->callbacks++;
-        size_t used = pool->options.key_name(pool->options.user, named, text, size);
-        record->callbacks--;
-        return used < size ? used : size;
-    }
-    if (named.type != LANEPOOL_KEY_BYTES)
-        return 0;
-    size_t used = named.size < size ? named.size : size;
-    memcpy(text, named.bytes, used);
-    return used;
-}
+/* --- from key to lane --- */
 
 static void trace_lane_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                             const lanepool_i_lane *lane)
@@ -154,8 +52,6 @@ static void trace_lane_name(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_trace_name(record->ring, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
                           name, size);
 }
-
-/* --- from key to lane --- */
 
 static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   const lanepool_i_key *wanted)

@@ -49,6 +49,12 @@ bool lanepool_i_router_has_work(const lanepool_i_router *router)
     return lanepool_i_inbox_has_nodes(&router->inbox) || load_seq(&router->finished) != NULL;
 }
 
+bool lanepool_i_router_may_have_work(const lanepool_i_router *router)
+{
+    return lanepool_i_inbox_may_have_nodes(&router->inbox) ||
+           load_relaxed(&router->finished) != NULL;
+}
+
 /* Frees the role and wakes a thread for the work that is left. Returns true if the holder was
  * asked. */
 static bool free_role(lanepool_pool *pool)

@@ -94,11 +94,7 @@ void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_thread_record *r
 bool lanepool_i_router_has_work(const lanepool_i_router *router);
 /* Returns true if there is work; may miss work that is being published. A caller must check with
  * has_work before it sleeps. */
-static inline bool lanepool_i_router_may_have_work(const lanepool_i_router *router)
-{
-    return lanepool_i_inbox_may_have_nodes(&router->inbox) ||
-           load_relaxed(&router->finished) != NULL;
-}
+bool lanepool_i_router_may_have_work(const lanepool_i_router *router);
 /* Before a worker sleeps: routes if the last holder stopped at a link that has been made since. If
  * the role is taken, asks its holder to wake a worker for that. */
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record);

@@ -6,6 +6,7 @@
 #include "future/attempts.h"
 #include "route/entries.h"
 #include "route/pool.h"
+#include "route/program_key.h"
 
 static uint32_t plain_key_type(uint64_t word, size_t i)
 {
