@@ -21,4 +21,12 @@
 #define LANEPOOL_I_FIND_MISUSE(wrong, what) ((void)0)
 #endif
 
+/* A condition of the library itself. A checked build and the tests check it. */
+#if defined(LANEPOOL_CHECKED) || defined(LANEPOOL_TESTING)
+#define LANEPOOL_I_ASSERT(condition) \
+    ((condition) ? (void)0 : lanepool_i_report_misuse(__func__, "internal error: not " #condition))
+#else
+#define LANEPOOL_I_ASSERT(condition) ((void)0)
+#endif
+
 #endif

@@ -238,7 +238,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     bool starts = lanepool_i_future_start(end->future);
     if (!starts)
         return WAS_CANCELLED;
-    if (end->future->started) {
+    if (end->future->phase == LANEPOOL_I_PHASE_RUNNING) {
         lanepool_i_expiry_started(end->future);
         return CALLED;
     }

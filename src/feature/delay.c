@@ -161,7 +161,7 @@ static void set_cancelled_locked(lanepool_future *future)
 {
     future->delayed = NULL;
     future->task = NULL;
-    future->cancelled = true;
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
 }
 
 bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -141,7 +141,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
 static bool stop_run(lanepool_future *run_future)
 {
     lanepool_i_mutex_lock(&run_future->lock);
-    bool runs = run_future->started && !run_future->complete;
+    bool runs = run_future->phase == LANEPOOL_I_PHASE_RUNNING;
     run_future->stopped = true;
     store_relaxed(&run_future->asked_to_end, true);
     lanepool_i_mutex_unlock(&run_future->lock);
@@ -197,8 +197,7 @@ static void reset_run_future(lanepool_future *run_future, lanepool_i_task *task,
                              lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&run_future->lock);
-    run_future->complete = false;
-    run_future->started = false;
+    lanepool_i_future_enter_locked(run_future, LANEPOOL_I_PHASE_PENDING);
     run_future->task = task;
     run_future->pool = pool;
     lanepool_i_mutex_unlock(&run_future->lock);

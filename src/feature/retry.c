@@ -130,26 +130,18 @@ static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, u
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-/* Sets whether the task awaits a retry: while it does, a STOPPING pool ends waits inside tasks for
- * it. Only the thread that owns the task sets the flag, and may therefore read it without the lock.
- */
-static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
+/* Records that the task has started, and does not run now. If the pool is STOPPING, a wait inside
+ * another task gives up when it sees SUSPENDED. If it has checked before that, this thread sees
+ * STOPPING and wakes it to check again. */
+static void suspend_task(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     lanepool_future *future = &attempts->member.future;
-    lanepool_i_mutex_lock(&future->lock);
-    future->awaits_retry = awaits;
-    lanepool_i_mutex_unlock(&future->lock);
-}
-
-/* Records that the task has started, and does not run now. If the pool is STOPPING, a wait inside
- * another task gives up when it sees `awaits_retry`. If it has checked before the flag was set,
- * this thread sees STOPPING and wakes it to check again. */
-static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
-{
     fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
     if (pool->options.priorities)
         lanepool_i_priority_wait_again(pool, attempts->task);
-    set_awaits_retry(attempts, true);
+    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
+    lanepool_i_mutex_unlock(&future->lock);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
@@ -174,23 +166,20 @@ static void unlist_ready(lanepool_i_attempts *attempts)
 }
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
- * counted from 0, an earlier request does not count. */
+ * counted from 0, an earlier request does not count. Only this thread moves a SUSPENDED task, so it
+ * may read the phase without the lock. */
 static bool refuses_attempt(lanepool_i_task *task, lanepool_result *result)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL)
         return false;
-    if (attempts->member.future.awaits_retry)
+    if (attempts->member.future.phase == LANEPOOL_I_PHASE_SUSPENDED)
         unlist_ready(attempts);
     if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
         call_off(attempts);
-    if (attempts->ends_uncalled) {
+    if (attempts->ends_uncalled)
         *result = attempts->result;
-        return true;
-    }
-    if (attempts->member.future.awaits_retry)
-        set_awaits_retry(attempts, false);
-    return false;
+    return attempts->ends_uncalled;
 }
 
 /* --- parking --- */
@@ -331,7 +320,7 @@ static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record 
     if (retries || parks_at_end(attempts))
         lanepool_i_trace_task(record->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_PARK,
                               task, (uint32_t)result->status);
-    set_not_running(pool, attempts);
+    suspend_task(pool, attempts);
     if (retries)
         retry_task(pool, attempts, grants);
     else if (parks_at_end(attempts))

@@ -28,9 +28,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->creator = creator;
     atomic_init(&future->references, 2);
     future->allocator = allocator;
-    future->complete = false;
-    future->started = false;
-    future->awaits_retry = false;
+    future->phase = LANEPOOL_I_PHASE_PENDING;
     future->is_member = size != sizeof *future;
     future->size = size;
     future->task = task;
@@ -41,7 +39,6 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->sequence_task = NULL;
     memset(&future->result, 0, sizeof future->result);
     lanepool_i_list_init(&future->listeners);
-    future->cancelled = false;
     future->tombstone = NULL;
     atomic_init(&future->asked_to_end, false);
 #if defined(LANEPOOL_CHECKED)
@@ -97,11 +94,20 @@ void lanepool_i_future_release(lanepool_future *future)
     LANEPOOL_I_QUARANTINE_KEEP(future, free_future);
 }
 
+/* --- phases --- */
+
+void lanepool_i_future_enter_locked(lanepool_future *future, lanepool_i_phase phase)
+{
+    LANEPOOL_I_ASSERT(lanepool_i_phase_may_follow(future->phase, phase) || PLANTED_ANY);
+    future->phase = phase;
+}
+
 bool lanepool_i_future_start(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool starts = !future->cancelled;
-    future->started = starts && !future->stopped;
+    bool starts = future->phase < LANEPOOL_I_PHASE_CANCELLED;
+    if (starts && !future->stopped)
+        lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_RUNNING);
     lanepool_i_mutex_unlock(&future->lock);
     return starts;
 }
@@ -109,9 +115,11 @@ bool lanepool_i_future_start(lanepool_future *future)
 bool lanepool_i_future_give_up(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool gives_up = !future->cancelled;
-    future->cancelled = true;
-    future->task = NULL;
+    bool gives_up = future->phase < LANEPOOL_I_PHASE_CANCELLED;
+    if (gives_up) {
+        lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
+        future->task = NULL;
+    }
     lanepool_i_mutex_unlock(&future->lock);
     return gives_up;
 }
@@ -127,7 +135,7 @@ void lanepool_i_future_drop_tombstone(lanepool_future *future)
 bool lanepool_i_future_is_complete(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool complete = future->complete;
+    bool complete = future->phase == LANEPOOL_I_PHASE_DONE;
     lanepool_i_mutex_unlock(&future->lock);
     return complete;
 }
@@ -136,7 +144,7 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
 {
     bool has = false;
     lanepool_i_mutex_lock(&future->lock);
-    if (!future->complete)
+    if (future->phase != LANEPOOL_I_PHASE_DONE)
         LANEPOOL_I_EACH(const lanepool_i_listener, listener, &future->listeners, link)
             has |= listener->then != NULL;
     lanepool_i_mutex_unlock(&future->lock);
@@ -160,7 +168,7 @@ static void serve_listeners(lanepool_future *future, const lanepool_result *resu
 void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result)
 {
     lanepool_i_mutex_lock(&future->lock);
-    future->complete = true;
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_DONE);
     future->task = NULL;
     future->pool = NULL;
     future->sequence_task = NULL;
@@ -181,7 +189,7 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool open = !future->complete;
+    bool open = future->phase != LANEPOOL_I_PHASE_DONE;
     if (open)
         lanepool_i_list_add(&future->listeners, &listener->link);
     lanepool_i_mutex_unlock(&future->lock);
@@ -191,7 +199,7 @@ bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *list
 bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool open = !future->complete;
+    bool open = future->phase != LANEPOOL_I_PHASE_DONE;
     if (open)
         lanepool_i_unlink(&listener->link);
     lanepool_i_mutex_unlock(&future->lock);

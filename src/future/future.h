@@ -20,6 +20,7 @@
 #include "lanepool/future.h"
 #include "platform/platform.h"
 #include "task/message.h"
+#include "task/phase.h"
 
 struct lanepool_i_delayed;
 typedef struct lanepool_i_listener lanepool_i_listener;
@@ -49,17 +50,14 @@ struct lanepool_i_sequence_call {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;              /* L */
-    bool started;               /* L: the task's function was called to run */
-    bool awaits_retry;          /* L: the function returned and will be called again */
-    bool cancelled;             /* L: the function will never be called to run */
+    lanepool_i_phase phase;     /* L: changed by lanepool_i_future_enter_locked() only */
     bool is_member;             /* I: part of a lanepool_i_member; see member.h */
     lanepool_i_creator creator; /* I */
     lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
     lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
     struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
-    bool stopped;                         /* L: of a periodic task: this run must not start */
+    bool stopped;                         /* L: while PENDING: this periodic run must not start */
     lanepool_result result;               /* L until complete, then I */
     lanepool_i_list listeners;            /* L until complete; then the completing thread's */
     lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
@@ -67,7 +65,7 @@ struct lanepool_future {
     const lanepool_i_future_owner *owner; /* I: NULL: the pool */
     const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
     size_t size;                          /* I: of this memory */
-    _Atomic bool asked_to_end;            /* A: the running task was asked to stop early */
+    _Atomic bool asked_to_end;            /* A: a task that is RUNNING or SUSPENDED must stop */
 #if defined(LANEPOOL_CHECKED)
     _Atomic size_t held;                /* A: the program's references */
     lanepool_i_quarantined quarantined; /* I until the last reference is given back */
@@ -95,8 +93,11 @@ static inline bool lanepool_i_future_is_here(lanepool_future *future)
     return lanepool_i_creator_is_here(future->creator, &future->lock);
 }
 
-/* Records that the task's function is about to be called. Returns false if the task was cancelled:
- * its function must not run. `started` stays false if this run of a periodic task was stopped. */
+/* Moves the task into a phase. In a checked build, ends the program if the step is not legal. */
+void lanepool_i_future_enter_locked(lanepool_future *future, lanepool_i_phase phase);
+/* Records that the task's function is about to be called: the task is RUNNING. Returns false if the
+ * task was cancelled: its function must not run. A run of a periodic task that was stopped stays
+ * PENDING. */
 bool lanepool_i_future_start(lanepool_future *future);
 /* Records that the task's function will not be called to run. Returns false if that was decided
  * before. */

@@ -314,7 +314,7 @@ static void route_accepted(lanepool_pool *pool, lanepool_i_thread_record *record
 static void find_future_task(struct snapshot_call *call)
 {
     lanepool_i_mutex_lock(&call->future->lock);
-    const lanepool_i_task *task = call->future->complete ? NULL : call->future->task;
+    const lanepool_i_task *task = call->future->task;
     lanepool_i_mutex_unlock(&call->future->lock);
     call->future_task = LANEPOOL_SNAPSHOT_NONE;
     for (size_t i = 0; i < call->census.rows.count && task != NULL; i++)
@@ -419,10 +419,10 @@ static lanepool_pool *look_into_future(lanepool_future *future, lanepool_snapsho
     *place = (lanepool_snapshot_place){ .task = LANEPOOL_SNAPSHOT_NONE, .result = future->result };
     if (future->delayed != NULL)
         place->due_ns = future->delayed->timer.due_ns;
-    place->where = future->complete          ? LANEPOOL_SNAPSHOT_FINISHED
-                   : pool == NULL            ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
-                   : future->delayed != NULL ? LANEPOOL_SNAPSHOT_DELAYED
-                                             : LANEPOOL_SNAPSHOT_PASSING;
+    place->where = future->phase == LANEPOOL_I_PHASE_DONE ? LANEPOOL_SNAPSHOT_FINISHED
+                   : pool == NULL                         ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
+                   : future->delayed != NULL              ? LANEPOOL_SNAPSHOT_DELAYED
+                                                          : LANEPOOL_SNAPSHOT_PASSING;
     lanepool_i_mutex_unlock(&future->lock);
     place->time_ns = lanepool_i_clock_now();
     return pool;

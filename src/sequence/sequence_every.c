@@ -33,7 +33,8 @@ void lanepool_i_sequence_periodic_dispose(lanepool_i_sequence_periodic *periodic
 bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
 {
     lanepool_i_mutex_lock(&task->call.future->lock);
-    task->call.future->started = false;
+    if (task->call.future->phase == LANEPOOL_I_PHASE_RUNNING)
+        lanepool_i_future_enter_locked(task->call.future, LANEPOOL_I_PHASE_PENDING);
     lanepool_i_mutex_unlock(&task->call.future->lock);
     return !load_relaxed(&task->call.future->asked_to_end);
 }

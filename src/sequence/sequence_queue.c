@@ -163,7 +163,7 @@ lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
     lanepool_i_mutex_lock(&future->lock);
     lanepool_i_sequence_task *task = future->sequence_task;
     bool waits = task != NULL && task->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
-    bool runs = task != NULL && future->started;
+    bool runs = task != NULL && future->phase == LANEPOOL_I_PHASE_RUNNING;
     if (runs)
         store_relaxed(&future->asked_to_end, true);
     lanepool_i_mutex_unlock(&future->lock);

@@ -2,7 +2,8 @@
  * Owns cancelling: the decision that a task never starts, the call of `cancelled`, and the task's
  * tombstone.
  *
- * One task is cancelled by its future: `cancelled` against `started`, under the future's lock.
+ * One task is cancelled by its future: CANCELLED against RUNNING, under the future's lock
+ * (phase.h).
  *
  * Several tasks, with or without futures, are cancelled by their words: TOMBSTONE against STARTED.
  * The role's holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread
@@ -66,7 +67,7 @@ static void call_cancelled(lanepool_i_thread_record *record, const struct cancel
 static lanepool_pool *pin_pool_of_pending(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_pool *pool = future->complete ? NULL : future->pool;
+    lanepool_pool *pool = future->phase == LANEPOOL_I_PHASE_DONE ? NULL : future->pool;
     if (pool != NULL)
         lanepool_i_lifecycle_pin(&pool->lifecycle);
     lanepool_i_mutex_unlock(&future->lock);
@@ -91,7 +92,7 @@ static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future
     *cancelled = (struct cancelled_task){ task->context, lanepool_i_callbacks_from(task, word, raw),
                                           future };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-    future->cancelled = true;
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
     future->tombstone = future->task;
     future->task = NULL;
     lanepool_i_future_retain(future);
@@ -105,9 +106,9 @@ static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *fu
     lanepool_status status = LANEPOOL_OK;
     if (!PLANTED(UNLOCKED))
         lanepool_i_mutex_lock(&future->lock);
-    if (future->complete || future->cancelled) {
+    if (future->phase >= LANEPOOL_I_PHASE_CANCELLED) {
         status = LANEPOOL_DONE;
-    } else if (future->started) {
+    } else if (future->phase != LANEPOOL_I_PHASE_PENDING) {
         store_relaxed(&future->asked_to_end, true);
         status = LANEPOOL_RUNNING;
     } else if (!decide_to_cancel_locked(pool, future, cancelled)) {
@@ -213,8 +214,8 @@ void lanepool_i_cancel_expired(lanepool_pool *pool, lanepool_i_thread_record *re
 {
     struct cancelled_task cancelled;
     lanepool_i_mutex_lock(&future->lock);
-    bool cancels = !future->complete && !future->cancelled &&
-                   (!future->started || PLANTED(EXPIRES_STARTED)) &&
+    bool cancels = (future->phase == LANEPOOL_I_PHASE_PENDING ||
+                    (future->phase < LANEPOOL_I_PHASE_CANCELLED && PLANTED(EXPIRES_STARTED))) &&
                    decide_to_cancel_locked(pool, future, &cancelled);
     lanepool_i_mutex_unlock(&future->lock);
     if (!cancels)

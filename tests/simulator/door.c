@@ -100,6 +100,11 @@ bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock)
     return true;
 }
 
+void lanepool_i_report_misuse(const char *function, const char *what)
+{
+    sim_fail("%s(): %s", function, what);
+}
+
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 {
     sim_empty_buffer();

@@ -215,16 +215,33 @@ Test(future, a_task_starts_unless_it_was_given_up_before)
 
     fixture_init(&all);
     expect(lanepool_i_future_start(all.future));
-    expect(all.future->started);
+    expect_eq(all.future->phase, LANEPOOL_I_PHASE_RUNNING);
     complete(&all);
     lanepool_future_release(all.future);
     fixture_init(&all);
     expect(lanepool_i_future_give_up(all.future));
     expect(!lanepool_i_future_start(all.future));
-    expect(!all.future->started);
+    expect_eq(all.future->phase, LANEPOOL_I_PHASE_CANCELLED);
     expect(!lanepool_i_future_give_up(all.future)); /* only one call decides */
     complete(&all);
     lanepool_future_release(all.future);
+}
+
+/* As docs/phases.md has them. */
+Test(future, the_phases_of_a_task_follow_one_another_as_documented)
+{
+    static const char *const legal[LANEPOOL_I_PHASES] = {
+        [LANEPOOL_I_PHASE_PENDING] = "-R-CD",   [LANEPOOL_I_PHASE_RUNNING] = "P-S-D",
+        [LANEPOOL_I_PHASE_SUSPENDED] = "-R--D", [LANEPOOL_I_PHASE_CANCELLED] = "----D",
+        [LANEPOOL_I_PHASE_DONE] = "P----",
+    };
+
+    for (int from = 0; from < LANEPOOL_I_PHASES; from++) {
+        for (int to = 0; to < LANEPOOL_I_PHASES; to++) {
+            expect_eq(lanepool_i_phase_may_follow((lanepool_i_phase)from, (lanepool_i_phase)to),
+                      legal[from][to] != '-');
+        }
+    }
 }
 
 Test(future, a_stopped_run_is_called_but_has_not_started)
@@ -234,7 +251,7 @@ Test(future, a_stopped_run_is_called_but_has_not_started)
     fixture_init(&all);
     all.future->stopped = true;
     expect(lanepool_i_future_start(all.future));
-    expect(!all.future->started);
+    expect_eq(all.future->phase, LANEPOOL_I_PHASE_PENDING);
     complete(&all);
     lanepool_future_release(all.future);
 }
