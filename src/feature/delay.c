@@ -60,18 +60,14 @@ static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
     delayed->future = delayed_task_future(task);
     if (delayed->future != NULL)
         (void)lanepool_i_future_retain(delayed->future);
-    delayed->next = delays->due_once;
-    delays->due_once = delayed;
+    lanepool_i_list_add(&delays->due_once, &delayed->link);
 }
 
 /* The tasks have been appended, so the router can check waits for them for deadlock now. */
 static void free_due_once(lanepool_pool *pool)
 {
-    lanepool_i_delayed *delayed = pool->delays->due_once;
-    pool->delays->due_once = NULL;
     bool awaited = false;
-    while (delayed != NULL) {
-        lanepool_i_delayed *next = delayed->next;
+    LANEPOOL_I_EACH(lanepool_i_delayed, delayed, &pool->delays->due_once, link) {
         lanepool_future *future = delayed->future;
         if (future != NULL) {
             lanepool_i_mutex_lock(&future->lock);
@@ -82,8 +78,8 @@ static void free_due_once(lanepool_pool *pool)
             awaited = true;
         }
         lanepool_i_memory_free(delayed);
-        delayed = next;
     }
+    lanepool_i_list_init(&pool->delays->due_once);
     if (awaited)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
@@ -230,12 +226,10 @@ void lanepool_i_delays_fire(lanepool_i_timer *timer)
 {
     lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
     lanepool_i_delays *delays = delayed->pool->delays;
-    if (delayed->periodic != NULL && lanepool_i_periodic_is_over(delayed->periodic)) {
-        delayed->next = delays->over_periodic;
-        delays->over_periodic = delayed;
-    } else {
+    if (delayed->periodic != NULL && lanepool_i_periodic_is_over(delayed->periodic))
+        lanepool_i_list_add(&delays->over_periodic, &delayed->link);
+    else
         add_due(delays, delayed);
-    }
 }
 
 /* lanepool_i_delays_stop() sets `handed_back` under the same lock, and only if `workers_left` is 0.
@@ -256,11 +250,11 @@ static bool begin_clock(void *owner)
 
 static void end_over_periodic(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_delayed *delayed;
-    while ((delayed = pool->delays->over_periodic) != NULL) {
-        pool->delays->over_periodic = delayed->next;
-        lanepool_i_periodic_end(pool, record, delayed->periodic, LANEPOOL_CANCELLED);
-    }
+    lanepool_i_link *link;
+    while ((link = lanepool_i_list_take(&pool->delays->over_periodic)) != NULL)
+        lanepool_i_periodic_end(pool, record,
+                                LANEPOOL_I_ITEM(link, lanepool_i_delayed, link)->periodic,
+                                LANEPOOL_CANCELLED);
 }
 
 /* Returns when the first of the features must be called again. */
@@ -336,6 +330,9 @@ lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool)
 bool lanepool_i_delays_init(lanepool_pool *pool)
 {
     lanepool_i_delays *delays = pool->delays;
+    lanepool_i_list_init(&delays->periodics);
+    lanepool_i_list_init(&delays->due_once);
+    lanepool_i_list_init(&delays->over_periodic);
     if (!lanepool_i_timers_init(&delays->timers, &work_of_clock, pool))
         return false;
     if (lanepool_i_mutex_init(&delays->lock, LANEPOOL_I_LOCK_DELAYS))

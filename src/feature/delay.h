@@ -18,6 +18,7 @@
 #ifndef LANEPOOL_SRC_FEATURE_DELAY_H
 #define LANEPOOL_SRC_FEATURE_DELAY_H
 
+#include "base/list.h"
 #include "base/timer_heap.h"
 #include "lanepool/schedule.h"
 #include "sched/thread_record.h"
@@ -32,7 +33,7 @@ struct lanepool_i_delayed {
     lanepool_i_task *task;         /* I */
     lanepool_i_periodic *periodic; /* I: NULL if the task runs once */
     lanepool_future *future;       /* T: the task's future, referenced until the append */
-    lanepool_i_delayed *next;      /* T: when taken out of the heap */
+    lanepool_i_link link;          /* T: when taken out of the heap */
 };
 
 /* Guards: A atomic, L the lock, T the clock thread. The lock is taken before a future's lock and
@@ -41,14 +42,14 @@ typedef struct lanepool_i_delays {
     lanepool_i_timers timers;
     lanepool_i_mutex lock;
     size_t count;                              /* L: tasks that are not in the inbox yet */
-    lanepool_i_periodic *periodics;            /* L: those that a drain has not ended */
+    lanepool_i_list periodics;                 /* L: those that a drain has not ended */
     bool closed;                               /* L: no more tasks are accepted */
     bool ends_periodic;                        /* L: no periodic task runs again */
     bool handed_back;                          /* L: a hand-back has begun */
     _Atomic(lanepool_i_thread_record *) clock; /* A: the clock thread's record */
     lanepool_i_tasks due;                      /* T: fired, not appended yet */
-    lanepool_i_delayed *due_once;              /* T: those of `due` that are not periodic */
-    lanepool_i_delayed *over_periodic;         /* T: fired and to be ended */
+    lanepool_i_list due_once;                  /* T: those of `due` that are not periodic */
+    lanepool_i_list over_periodic;             /* T: fired and to be ended */
     struct lanepool_i_expiry *expired;         /* T: fired and to be judged; see task_deadline.h */
 } lanepool_i_delays;
 

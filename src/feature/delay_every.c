@@ -24,8 +24,7 @@ struct lanepool_i_periodic {
     lanepool_i_charge *charge;      /* W: the block's, from a run's end until it is rebuilt */
     bool over;                      /* D: no more runs start */
     bool is_shut_down;              /* D: because of the pool's end */
-    lanepool_i_periodic *next;      /* D: in the pool's list */
-    lanepool_i_periodic **link;     /* D: the link to it in the list, or NULL */
+    lanepool_i_link link;           /* D: in the pool's list */
     _Atomic bool ended;             /* A: the last call has returned; the pool may be gone */
     size_t own_lane_count;          /* I: how many of the claims use handles that it owns */
     lanepool_claim claims[];        /* I: those with its own handles first */
@@ -55,23 +54,13 @@ static void free_periodic_handle(lanepool_timer *timer)
 
 /* --- the end of a periodic task --- */
 
-static void unlink_periodic_locked(lanepool_i_periodic *periodic)
-{
-    if (periodic->link == NULL)
-        return;
-    *periodic->link = periodic->next;
-    if (periodic->next != NULL)
-        periodic->next->link = periodic->link;
-    periodic->link = NULL;
-}
-
 /* The last call has returned, and no other thread can find the block. Once `ended` is set, no
  * thread pins the pool by the timer. The pool still counts the series, and so is there. */
 static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 {
     lanepool_i_mutex_lock(&pool->delays->lock);
     periodic->over = true;
-    unlink_periodic_locked(periodic);
+    lanepool_i_unlink(&periodic->link);
     lanepool_i_mutex_unlock(&pool->delays->lock);
     for (size_t i = 0; i < periodic->own_lane_count; i++)
         lanepool_lane_release(periodic->claims[i].key.lane);
@@ -123,18 +112,17 @@ static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_periodic *peri
 void lanepool_i_periodic_end_all(lanepool_pool *pool)
 {
     lanepool_i_delays *delays = pool->delays;
-    bool more = true;
-    while (more) {
+    lanepool_i_link *link;
+    do {
         lanepool_i_mutex_lock(&delays->lock);
-        lanepool_i_periodic *periodic = delays->periodics;
-        more = periodic != NULL;
-        if (more) {
-            unlink_periodic_locked(periodic);
+        link = lanepool_i_list_take(&delays->periodics);
+        if (link != NULL) {
+            lanepool_i_periodic *periodic = LANEPOOL_I_ITEM(link, lanepool_i_periodic, link);
             periodic->is_shut_down |= !periodic->over;
             end_soon_locked(delays, periodic);
         }
         lanepool_i_mutex_unlock(&delays->lock);
-    }
+    } while (link != NULL);
 }
 
 /* Stops a run that has not started. Returns true if a run has started and not ended. */
@@ -347,11 +335,7 @@ static bool add_periodic(lanepool_i_delays *delays, lanepool_i_periodic *periodi
     bool open = !delays->closed && !delays->ends_periodic;
     if (open) {
         delays->count++;
-        periodic->next = delays->periodics;
-        periodic->link = &delays->periodics;
-        if (periodic->next != NULL)
-            periodic->next->link = &periodic->next;
-        delays->periodics = periodic;
+        lanepool_i_list_add(&delays->periodics, &periodic->link);
         lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, due_ns);
     }
     lanepool_i_mutex_unlock(&delays->lock);

@@ -5,12 +5,12 @@
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
 /* A region's header, in the place of its first lane. Guards as in lane_memory.h. */
-struct lanepool_i_lane_region {
-    lanepool_i_lane_region *next; /* L while in `fresh`, then R */
-    lanepool_i_lane *free;        /* R: lanes given back */
-    size_t cut;                   /* R: lanes ever taken, counted from the front */
-    size_t live;                  /* R: lanes in use */
-};
+typedef struct lanepool_i_lane_region {
+    lanepool_i_link link;  /* L while in `fresh`, then R */
+    lanepool_i_lane *free; /* R: lanes given back */
+    size_t cut;            /* R: lanes ever taken, counted from the front */
+    size_t live;           /* R: lanes in use */
+} lanepool_i_lane_region;
 
 _Static_assert(sizeof(lanepool_i_lane_region) <= sizeof(lanepool_i_lane), "the header fits");
 
@@ -26,28 +26,25 @@ bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_a
     store->region_bytes = has_room_beside ? 2 * REGION_SIZE : REGION_SIZE;
     store->reserved = 0;
     store->capacity = 0;
-    store->fresh = NULL;
+    lanepool_i_list_init(&store->fresh);
     atomic_init(&store->settled, 0);
     store->settled_so_far = 0;
-    store->partial = NULL;
-    store->full = NULL;
+    lanepool_i_list_init(&store->partial);
+    lanepool_i_list_init(&store->full);
     return lanepool_i_mutex_init(&store->lock, LANEPOOL_I_LOCK_LANE_MEMORY);
 }
 
-static void free_lane_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
+static void free_lane_regions(const lanepool_i_lane_memory *store, const lanepool_i_list *regions)
 {
-    while (region != NULL) {
-        lanepool_i_lane_region *next = region->next;
+    LANEPOOL_I_EACH(lanepool_i_lane_region, region, regions, link)
         lanepool_i_region_free(store->allocator, region, store->region_bytes);
-        region = next;
-    }
 }
 
 void lanepool_i_lane_memory_fini(lanepool_i_lane_memory *store)
 {
-    free_lane_regions(store, store->fresh);
-    free_lane_regions(store, store->partial);
-    free_lane_regions(store, store->full);
+    free_lane_regions(store, &store->fresh);
+    free_lane_regions(store, &store->partial);
+    free_lane_regions(store, &store->full);
     lanepool_i_mutex_fini(&store->lock);
 }
 
@@ -71,8 +68,7 @@ bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t coun
         if (region == NULL)
             return false;
         lanepool_i_mutex_lock(&store->lock);
-        region->next = store->fresh;
-        store->fresh = region;
+        lanepool_i_list_add(&store->fresh, &region->link);
         store->capacity += REGION_LANES;
         lanepool_i_mutex_unlock(&store->lock);
     }
@@ -90,44 +86,29 @@ void lanepool_i_lane_memory_unreserve(lanepool_i_lane_memory *store, uint64_t co
  * lock before the claim was submitted, so it is found here. */
 static void take_fresh(lanepool_i_lane_memory *store)
 {
+    lanepool_i_link *link;
     lanepool_i_mutex_lock(&store->lock);
-    lanepool_i_lane_region *fresh = store->fresh;
-    store->fresh = NULL;
+    while ((link = lanepool_i_list_take(&store->fresh)) != NULL)
+        lanepool_i_list_add(&store->partial, link);
     lanepool_i_mutex_unlock(&store->lock);
-    while (fresh != NULL) {
-        lanepool_i_lane_region *next = fresh->next;
-        fresh->next = store->partial;
-        store->partial = fresh;
-        fresh = next;
-    }
 }
 
 lanepool_i_lane *lanepool_i_lane_memory_take(lanepool_i_lane_memory *store)
 {
-    if (store->partial == NULL)
+    if (lanepool_i_list_is_empty(&store->partial))
         take_fresh(store);
-    lanepool_i_lane_region *region = store->partial;
+    lanepool_i_lane_region *region =
+        LANEPOOL_I_ITEM(store->partial.ends.next, lanepool_i_lane_region, link);
     lanepool_i_lane *lane = region->free;
     if (lane != NULL)
         region->free = lane->use.link;
     else
         lane = (lanepool_i_lane *)region + ++region->cut;
     if (++region->live == REGION_LANES) {
-        store->partial = region->next;
-        region->next = store->full;
-        store->full = region;
+        lanepool_i_unlink(&region->link);
+        lanepool_i_list_add(&store->full, &region->link);
     }
     return lane;
-}
-
-static void move_to_partial(lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
-{
-    lanepool_i_lane_region **at = &store->full;
-    while (*at != region)
-        at = &(*at)->next;
-    *at = region->next;
-    region->next = store->partial;
-    store->partial = region;
 }
 
 void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lane *lane)
@@ -135,8 +116,10 @@ void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lan
     lanepool_i_lane_region *region = region_of_lane(lane);
     lane->use.link = region->free;
     region->free = lane;
-    if (region->live-- == REGION_LANES)
-        move_to_partial(store, region);
+    if (region->live-- == REGION_LANES) {
+        lanepool_i_unlink(&region->link);
+        lanepool_i_list_add(&store->partial, &region->link);
+    }
     store->settled_so_far++;
 }
 
@@ -154,14 +137,9 @@ static bool try_uncover(lanepool_i_lane_memory *store)
 void lanepool_i_lane_memory_trim(lanepool_i_lane_memory *store)
 {
     take_fresh(store);
-    lanepool_i_lane_region **at = &store->partial;
-    while (*at != NULL) {
-        lanepool_i_lane_region *region = *at;
-        if (region->live != 0 || !try_uncover(store)) {
-            at = &region->next;
-            continue;
+    LANEPOOL_I_EACH(lanepool_i_lane_region, region, &store->partial, link)
+        if (region->live == 0 && try_uncover(store)) {
+            lanepool_i_unlink(&region->link);
+            lanepool_i_region_free(store->allocator, region, store->region_bytes);
         }
-        *at = region->next;
-        lanepool_i_region_free(store->allocator, region, store->region_bytes);
-    }
 }

@@ -18,22 +18,21 @@
 #ifndef LANEPOOL_SRC_LANE_LANE_MEMORY_H
 #define LANEPOOL_SRC_LANE_LANE_MEMORY_H
 
+#include "base/list.h"
 #include "base/sizes.h"
 #include "lane/lane.h"
-
-typedef struct lanepool_i_lane_region lanepool_i_lane_region;
 
 /* Guards: A atomic, L the store's lock, R role's holder. */
 typedef struct lanepool_i_lane_memory {
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex lock;
-    size_t region_bytes;           /* I */
-    uint64_t reserved;             /* L */
-    uint64_t capacity;             /* L */
-    lanepool_i_lane_region *fresh; /* L: regions that the role's holder has not taken over yet */
+    size_t region_bytes;   /* I */
+    uint64_t reserved;     /* L */
+    uint64_t capacity;     /* L */
+    lanepool_i_list fresh; /* L: regions that the role's holder has not taken over yet */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t settled; /* A: R writes */
     uint64_t settled_so_far;                                  /* R: not yet published */
-    lanepool_i_lane_region *partial;                          /* R: regions with free lanes */
-    lanepool_i_lane_region *full;                             /* R: regions without free lanes */
+    lanepool_i_list partial;                                  /* R: regions with free lanes */
+    lanepool_i_list full;                                     /* R: regions without free lanes */
     const lanepool_allocator *allocator;                      /* I: NULL for the system's */
 } lanepool_i_lane_memory;
 

@@ -60,12 +60,6 @@ static const char *label_of(const lanepool_options *options, uint32_t tag)
     return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
 }
 
-static bool is_pumped(const lanepool_i_task *task)
-{
-    uint64_t mask = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
-    return (load_relaxed(&task->word) & mask) == mask;
-}
-
 static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
                           lanepool_snapshot_task *copied)
 {
@@ -78,19 +72,20 @@ static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *o
     for (size_t i = 0; i < census->rows.count; i++) {
         const lanepool_i_census_row *row = lanepool_i_census_row_at(census, i);
         uint32_t tag = lanepool_i_task_tag(row->task);
-        owned->tasks[i] = (lanepool_snapshot_task){ .ticket = row->ticket,
-                                                    .function = row->task->function,
-                                                    .context = row->task->context,
-                                                    .tag = tag,
-                                                    .label = label_of(&census->pool->options, tag),
-                                                    .state = row->state,
-                                                    .attempts = row->attempts,
-                                                    .retry_ns = row->retry_ns,
-                                                    .worker = row->worker,
-                                                    .detached = row->detached,
-                                                    .pumped = is_pumped(row->task),
-                                                    .missing = row->missing,
-                                                    .busy_context = LANEPOOL_SNAPSHOT_NONE };
+        owned->tasks[i] =
+            (lanepool_snapshot_task){ .ticket = row->ticket,
+                                      .function = row->task->function,
+                                      .context = row->task->context,
+                                      .tag = tag,
+                                      .label = label_of(&census->pool->options, tag),
+                                      .state = row->state,
+                                      .attempts = row->attempts,
+                                      .retry_ns = row->retry_ns,
+                                      .worker = row->worker,
+                                      .detached = row->detached,
+                                      .pumped = lanepool_i_task_is_for_pump(row->task),
+                                      .missing = row->missing,
+                                      .busy_context = LANEPOOL_SNAPSHOT_NONE };
         copy_priority(census->pool, row->task, &owned->tasks[i]);
     }
 }

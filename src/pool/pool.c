@@ -60,7 +60,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
 {
     lanepool_i_router_init(&pool->router);
     lanepool_i_retention_init(&pool->retention, !pool->router.inbox.links_at_once);
-    pool->quiesces->first = NULL;
+    lanepool_i_list_init(&pool->quiesces->pending);
     pool->quiesces->oldest = 0;
     if (!lanepool_i_slab_init(&pool->slab, pool->options.allocator))
         return LANEPOOL_NOMEM;

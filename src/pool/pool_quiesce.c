@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* One call; shared by the caller and the pool, since the caller may give up first. */
-struct lanepool_i_quiesce {
+typedef struct lanepool_i_quiesce {
     lanepool_i_message message;
-    lanepool_i_quiesce *next;       /* R */
+    lanepool_i_link link;           /* R */
     uint64_t last_epoch;            /* R: the last epoch that the quiesce waits for */
     _Atomic bool only_parked_left;  /* A: R writes: all that is left waits for parked tasks */
     lanepool_i_semaphore semaphore; /* posted when it is done, or when only_parked_left is set */
     _Atomic uint32_t references;    /* A: the caller's reference and the pool's */
-};
+} lanepool_i_quiesce;
 
 static void release_quiesce(lanepool_i_quiesce *quiesce)
 {
@@ -56,10 +56,10 @@ static bool begin_epoch(lanepool_pool *pool)
 /* Whether a quiesce found no free counters for the epoch that should have begun after it. */
 static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest)
 {
-    const lanepool_i_quiesce *quiesce = quiesces->first;
-    while (quiesce != NULL && quiesce->last_epoch != newest)
-        quiesce = quiesce->next;
-    return quiesce != NULL;
+    LANEPOOL_I_EACH(const lanepool_i_quiesce, quiesce, &quiesces->pending, link)
+        if (quiesce->last_epoch == newest)
+            return true;
+    return false;
 }
 
 /* Returns true if the caller has given up, or was notified that only parked tasks are left. */
@@ -70,6 +70,7 @@ static bool is_abandoned(lanepool_i_quiesce *quiesce)
 
 static void end_quiesce(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 {
+    lanepool_i_unlink(&quiesce->link);
     fetch_sub_seq(&pool->lifecycle.attention, 1);
     lanepool_i_semaphore_post(&quiesce->semaphore);
     release_quiesce(quiesce);
@@ -78,26 +79,21 @@ static void end_quiesce(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_quiesces *quiesces = pool->quiesces;
-    if (quiesces->first == NULL)
+    if (lanepool_i_list_is_empty(&quiesces->pending))
         return;
     pass_done_epochs(pool);
     /* Begin that epoch before any quiesce ends. Tasks that the program submits after this end must
      * not belong to the earlier epoch. */
     if (is_epoch_wanted(quiesces, pool->router.epoch) && begin_epoch(pool))
         pass_done_epochs(pool);
-    lanepool_i_quiesce **at = &quiesces->first;
     bool any_over = false;
-    while (*at != NULL) {
-        lanepool_i_quiesce *quiesce = *at;
+    LANEPOOL_I_EACH(lanepool_i_quiesce, quiesce, &quiesces->pending, link) {
         bool is_over = quiesce->last_epoch < quiesces->oldest;
-        if (!is_over && !is_abandoned(quiesce)) {
-            at = &quiesce->next;
+        if (!is_over && !is_abandoned(quiesce))
             continue;
-        }
         if (is_over && !any_over && pool->rule->trim != NULL)
             pool->rule->trim(pool, record);
         any_over |= is_over;
-        *at = quiesce->next;
         end_quiesce(pool, quiesce);
     }
 }
@@ -112,8 +108,7 @@ static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
     fetch_add_seq(&pool->lifecycle.attention, 1);
     quiesce->last_epoch = pool->router.epoch;
     (void)begin_epoch(pool);
-    quiesce->next = pool->quiesces->first;
-    pool->quiesces->first = quiesce;
+    lanepool_i_list_add(&pool->quiesces->pending, &quiesce->link);
     lanepool_i_quiesce_check(pool, record);
 }
 
@@ -137,8 +132,7 @@ static bool is_quiesce(const lanepool_i_task *node)
  * visited once: a later barrier may hold it back again, but it was notified. */
 void lanepool_i_quiesce_notify_parked(lanepool_pool *pool)
 {
-    for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
-         quiesce = quiesce->next)
+    LANEPOOL_I_EACH(lanepool_i_quiesce, quiesce, &pool->quiesces->pending, link)
         notify_quiesce_parked(quiesce);
     lanepool_i_task *node = pool->router.unnotified;
     for (; node != NULL; node = load_relaxed(&node->next))

@@ -13,14 +13,13 @@
 #ifndef LANEPOOL_SRC_POOL_POOL_QUIESCE_H
 #define LANEPOOL_SRC_POOL_POOL_QUIESCE_H
 
+#include "base/list.h"
 #include "route/router.h"
-
-typedef struct lanepool_i_quiesce lanepool_i_quiesce;
 
 /* Guard: R role's holder. */
 typedef struct lanepool_i_quiesces {
-    lanepool_i_quiesce *first; /* R: the quiesces that are not done */
-    uint64_t oldest;           /* R: the oldest epoch that is not done */
+    lanepool_i_list pending; /* R: the quiesces that are not done */
+    uint64_t oldest;         /* R: the oldest epoch that is not done */
 } lanepool_i_quiesces;
 
 /* Role's holder: notifies all quiesces that only parked tasks are left, and tasks behind them. */

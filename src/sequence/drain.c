@@ -24,7 +24,7 @@ void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 
 static bool has_runnable_task_locked(const lanepool_sequence *sequence)
 {
-    return sequence->queue.first != NULL && !sequence->paused;
+    return !lanepool_i_list_is_empty(&sequence->queue) && !sequence->paused;
 }
 
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence)
@@ -62,7 +62,8 @@ static void run_batch_locked(lanepool_i_drain *drain)
     for (uint32_t i = 0; i < LANEPOOL_I_DRAIN_BATCH; i++) {
         if (!has_runnable_task_locked(work->sequence) || has_reached_goal(drain))
             return;
-        lanepool_i_sequence_task *task = work->sequence->queue.first;
+        lanepool_i_sequence_task *task =
+            LANEPOOL_I_ITEM(work->sequence->queue.ends.next, lanepool_i_sequence_task, link);
         lanepool_i_sequence_task_take_locked(task);
         if (task->call.future != NULL)
             (void)lanepool_i_future_start(task->call.future);

@@ -143,6 +143,8 @@ lanepool_status lanepool_sequence_create(lanepool_executor *executor, lanepool_s
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
+    lanepool_i_list_init(&made->queue);
+    lanepool_i_list_init(&made->delayed);
     lanepool_i_list_init(&made->waiters);
     static const lanepool_work functions = { lanepool_i_drain_run, lanepool_i_drain_cancel };
     made->work = lanepool_i_sequence_work_take(executor, &functions);

@@ -29,12 +29,11 @@ typedef enum lanepool_i_sequence_task_state {
 
 /* A task of a sequence. Guards: I immutable, L the work's lock. */
 struct lanepool_i_sequence_task {
-    lanepool_i_sequence_work *work;     /* I */
-    lanepool_i_sequence_task *previous; /* L: in the queue or the delayed list */
-    lanepool_i_sequence_task *next;     /* L */
-    lanepool_task_fn function;          /* I */
-    void *context;                      /* I */
-    lanepool_i_callbacks callbacks;     /* I */
+    lanepool_i_sequence_work *work; /* I */
+    lanepool_i_link link;           /* L: in the queue or the delayed list */
+    lanepool_task_fn function;      /* I */
+    void *context;                  /* I */
+    lanepool_i_callbacks callbacks; /* I */
     /* I: its future, with one reference. L: its number, a new one for each run. */
     struct lanepool_i_sequence_call call;
     struct lanepool_i_sequence_periodic *periodic; /* I: or NULL if the task runs once */
@@ -44,20 +43,15 @@ struct lanepool_i_sequence_task {
     lanepool_i_timer timer; /* delayed tasks only: other blocks end before it */
 };
 
-typedef struct lanepool_i_sequence_tasks {
-    lanepool_i_sequence_task *first;
-    lanepool_i_sequence_task *last;
-} lanepool_i_sequence_tasks;
-
 /* Guards: I immutable, L the work's lock. */
 struct lanepool_sequence {
-    lanepool_i_sequence_work *work;    /* I */
-    lanepool_i_sequence_tasks queue;   /* L: in the order in which they run */
-    lanepool_i_sequence_tasks delayed; /* L: in order of submission */
-    uint64_t next_number;              /* L */
-    bool paused;                       /* L */
-    bool cancelled;                    /* L */
-    lanepool_i_list waiters;           /* L: see sequence_wait.c */
+    lanepool_i_sequence_work *work; /* I */
+    lanepool_i_list queue;          /* L: in the order in which they run */
+    lanepool_i_list delayed;        /* L: in order of submission */
+    uint64_t next_number;           /* L */
+    bool paused;                    /* L */
+    bool cancelled;                 /* L */
+    lanepool_i_list waiters;        /* L: see sequence_wait.c */
 };
 
 /* --- sequence_task.c --- */
@@ -79,9 +73,6 @@ void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task);
 /* Ends a task that has not started, and disposes of it. */
 void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task, lanepool_status why);
 
-void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task);
-void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
-                                      lanepool_i_sequence_task *task);
 /* Takes the task out of the queue or the delayed list, for good. */
 void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task);
 /* Timer callback: moves a delayed task that is due to the queue. */

@@ -17,13 +17,13 @@ lanepool_status lanepool_i_sequence_task_check(const lanepool_sequence *sequence
 }
 
 /* The task may be freed, and its block reused, so only tasks in the list are read. */
-static bool list_has_task(const lanepool_i_sequence_tasks *list,
-                          const lanepool_i_sequence_task *task, uint64_t number)
+static bool list_has_task(const lanepool_i_list *list, const lanepool_i_sequence_task *task,
+                          uint64_t number)
 {
-    const lanepool_i_sequence_task *each = list->last;
-    while (each != NULL && (each != task || each->call.number != number))
-        each = each->previous;
-    return each != NULL;
+    LANEPOOL_I_EACH(const lanepool_i_sequence_task, each, list, link)
+        if (each == task && each->call.number == number)
+            return true;
+    return false;
 }
 
 /* Called after the executor has refused the work. The task counts as accepted if another thread
@@ -38,7 +38,7 @@ static lanepool_status handle_refusal(lanepool_sequence *sequence, lanepool_i_se
         work->state == LANEPOOL_I_WORK_HANDED_OVER && list_has_task(&sequence->queue, task, number);
     if (refused)
         lanepool_i_sequence_task_take_locked(task);
-    if (sequence->queue.first == NULL && work->state == LANEPOOL_I_WORK_HANDED_OVER)
+    if (lanepool_i_list_is_empty(&sequence->queue) && work->state == LANEPOOL_I_WORK_HANDED_OVER)
         work->state = LANEPOOL_I_WORK_IDLE;
     if (!lanepool_i_drain_here_locked(work, NULL))
         lanepool_i_mutex_unlock(&work->lock);
@@ -57,7 +57,7 @@ lanepool_status lanepool_i_sequence_enqueue(lanepool_sequence *sequence,
         sequence->next_number++;
         task->call.number = number;
         task->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
-        lanepool_i_sequence_tasks_add(&sequence->queue, task);
+        lanepool_i_list_add(&sequence->queue, &task->link);
         must_hand_over = lanepool_i_drain_begin_locked(sequence);
     }
     lanepool_i_mutex_unlock(&work->lock);
@@ -78,7 +78,7 @@ static bool withdraw_delayed_task(lanepool_sequence *sequence, lanepool_i_sequen
     bool found = list_has_task(&sequence->delayed, task, number) &&
                  lanepool_i_timers_remove(&sequence->work->executor->timers, &task->timer);
     if (found) {
-        lanepool_i_sequence_tasks_remove(&sequence->delayed, task);
+        lanepool_i_unlink(&task->link);
         task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     }
     lanepool_i_mutex_unlock(&sequence->work->lock);
@@ -98,7 +98,7 @@ lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
         sequence->next_number++;
         task->call.number = number;
         task->state = LANEPOOL_I_SEQUENCE_TASK_DELAYED;
-        lanepool_i_sequence_tasks_add(&sequence->delayed, task);
+        lanepool_i_list_add(&sequence->delayed, &task->link);
         lanepool_i_timers_add(&work->executor->timers, &task->timer, due_ns);
     }
     lanepool_i_mutex_unlock(&work->lock);
@@ -111,32 +111,26 @@ lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
 
 /* --- cancel --- */
 
-static lanepool_i_sequence_tasks take_all_tasks_locked(lanepool_sequence *sequence)
+static void take_tasks_locked(lanepool_i_list *from, lanepool_i_list *taken)
 {
-    lanepool_i_sequence_tasks taken = { NULL, NULL };
-    lanepool_i_sequence_tasks *const lists[] = { &sequence->queue, &sequence->delayed };
-    for (size_t i = 0; i < 2; i++) {
-        while (lists[i]->first != NULL) {
-            lanepool_i_sequence_task *task = lists[i]->first;
-            lanepool_i_sequence_task_take_locked(task);
-            lanepool_i_sequence_tasks_add(&taken, task);
-        }
+    LANEPOOL_I_EACH(lanepool_i_sequence_task, task, from, link) {
+        lanepool_i_sequence_task_take_locked(task);
+        lanepool_i_list_add(taken, &task->link);
     }
-    return taken;
 }
 
 void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence, lanepool_status why)
 {
     lanepool_i_sequence_work *work = sequence->work;
     sequence->cancelled = true;
-    lanepool_i_sequence_tasks taken = take_all_tasks_locked(sequence);
+    lanepool_i_list taken;
+    lanepool_i_list_init(&taken);
+    take_tasks_locked(&sequence->queue, &taken);
+    take_tasks_locked(&sequence->delayed, &taken);
     lanepool_i_sequence_wake_locked(sequence);
     lanepool_i_mutex_unlock(&work->lock);
-    while (taken.first != NULL) {
-        lanepool_i_sequence_task *task = taken.first;
-        taken.first = task->next;
+    LANEPOOL_I_EACH(lanepool_i_sequence_task, task, &taken, link)
         lanepool_i_sequence_task_cancel(task, why);
-    }
 }
 
 /* While the future points to its task, the executor exists: a reference can be taken. */

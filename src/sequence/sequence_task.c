@@ -56,39 +56,12 @@ void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
     lanepool_i_memory_free(task);
 }
 
-/* --- lists --- */
-
-void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task)
-{
-    task->previous = list->last;
-    task->next = NULL;
-    if (list->last == NULL)
-        list->first = task;
-    else
-        list->last->next = task;
-    list->last = task;
-}
-
-void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
-                                      lanepool_i_sequence_task *task)
-{
-    if (task->previous == NULL)
-        list->first = task->next;
-    else
-        task->previous->next = task->next;
-    if (task->next == NULL)
-        list->last = task->previous;
-    else
-        task->next->previous = task->previous;
-}
-
 /* If the timer is already firing, its callback will find the task TAKEN. */
 void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task)
 {
-    lanepool_sequence *sequence = task->work->sequence;
     bool delayed = task->state == LANEPOOL_I_SEQUENCE_TASK_DELAYED;
     task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
-    lanepool_i_sequence_tasks_remove(delayed ? &sequence->delayed : &sequence->queue, task);
+    lanepool_i_unlink(&task->link);
     task->has_late_timer =
         delayed && !lanepool_i_timers_remove(&task->work->executor->timers, &task->timer);
 }
@@ -159,8 +132,7 @@ void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task, lanepool_st
 
 void lanepool_i_sequence_task_fires(lanepool_i_timer *timer)
 {
-    lanepool_i_sequence_task *task =
-        (lanepool_i_sequence_task *)((char *)timer - offsetof(lanepool_i_sequence_task, timer));
+    lanepool_i_sequence_task *task = LANEPOOL_I_ITEM(timer, lanepool_i_sequence_task, timer);
     lanepool_i_sequence_work *work = task->work;
     lanepool_i_mutex_lock(&work->lock);
     if (task->state != LANEPOOL_I_SEQUENCE_TASK_DELAYED) {
@@ -168,9 +140,9 @@ void lanepool_i_sequence_task_fires(lanepool_i_timer *timer)
         return;
     }
     lanepool_sequence *sequence = work->sequence;
-    lanepool_i_sequence_tasks_remove(&sequence->delayed, task);
+    lanepool_i_unlink(&task->link);
     task->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
-    lanepool_i_sequence_tasks_add(&sequence->queue, task);
+    lanepool_i_list_add(&sequence->queue, &task->link);
     bool must_hand_over = lanepool_i_drain_begin_locked(sequence);
     lanepool_i_mutex_unlock(&work->lock);
     if (must_hand_over)

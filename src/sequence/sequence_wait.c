@@ -93,7 +93,7 @@ static bool is_running_locked(const lanepool_sequence *sequence)
 
 static bool is_busy_locked(const lanepool_sequence *sequence)
 {
-    return sequence->queue.first != NULL || is_running_locked(sequence);
+    return !lanepool_i_list_is_empty(&sequence->queue) || is_running_locked(sequence);
 }
 
 /* Creates a semaphore only if it has to wait. */
