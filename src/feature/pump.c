@@ -21,20 +21,18 @@
 
 /* --- ready tasks --- */
 
+void lanepool_i_pump_update_flag_locked(lanepool_pump *pump)
+{
+    lanepool_i_ready_flag_put_locked(&pump->ready_flag, pump->ready.count > 0);
+}
+
 static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
 {
-    if (pump->ready.count == 0 && pump->has_event)
-        lanepool_i_event_set(&pump->event);
     lanepool_i_tasks_add(&pump->ready, task);
+    lanepool_i_pump_update_flag_locked(pump);
     LANEPOOL_I_EACH(lanepool_i_pool_waiter, waiter, &pump->pool->waits.waiters, waiter.link)
         if (waiter->pump == pump)
             lanepool_i_pool_waiter_post_locked(waiter);
-}
-
-void lanepool_i_pump_update_event_locked(lanepool_pump *pump)
-{
-    if (pump->ready.count == 0 && pump->has_event)
-        lanepool_i_event_clear(&pump->event);
 }
 
 /* A thread inside the pool cannot enter a pump, so a pump's task is its thread's outermost call. */
@@ -49,7 +47,7 @@ static lanepool_i_task *take_ready_locked(lanepool_pump *pump)
 {
     lanepool_i_task *task = lanepool_i_tasks_take(&pump->ready);
     if (task != NULL)
-        lanepool_i_pump_update_event_locked(pump);
+        lanepool_i_pump_update_flag_locked(pump);
     return task;
 }
 
@@ -133,7 +131,7 @@ void lanepool_i_pumps_move_tombstones(lanepool_pool *pool)
         if (pump->ready.count == 0)
             continue;
         take_tombstones_locked(pump, &tombstones);
-        lanepool_i_pump_update_event_locked(pump);
+        lanepool_i_pump_update_flag_locked(pump);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     if (tombstones.count > 0)
@@ -192,8 +190,7 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
     if (!pump->destroyed)
         return LANEPOOL_BUSY;
     give_rest(pump);
-    if (pump->has_event)
-        lanepool_i_event_fini(&pump->event);
+    lanepool_i_ready_flag_fini(&pump->ready_flag);
     lanepool_i_pump_release(pump);
     return LANEPOOL_OK;
 }
@@ -269,30 +266,11 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
     return status;
 }
 
-/* --- for event loops --- */
-
-/* The event is opened without the lock. If two threads do so, the second one closes its event
- * again. */
 lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
 {
     if (pump == NULL || fd == NULL)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pump->pool))
         return LANEPOOL_FORKED;
-    lanepool_i_event event;
-    if (!lanepool_i_event_init(&event))
-        return LANEPOOL_NO_RESOURCE;
-    lanepool_i_mutex_lock(&pump->pool->waits.lock);
-    bool is_first = !pump->has_event;
-    if (is_first) {
-        pump->event = event;
-        pump->has_event = true;
-        if (pump->ready.count > 0)
-            lanepool_i_event_set(&pump->event);
-    }
-    *fd = lanepool_i_event_fd(&pump->event);
-    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
-    if (!is_first)
-        lanepool_i_event_fini(&event);
-    return LANEPOOL_OK;
+    return lanepool_i_ready_flag_fd(&pump->ready_flag, &pump->pool->waits.lock, fd);
 }

@@ -9,9 +9,8 @@
 
 /* Puts a ready task into its pump. Returns false if it is a tombstone, or the pump is destroyed. */
 bool lanepool_i_pump_add_ready(lanepool_pool *pool, lanepool_i_task *task);
-/* With the waits' lock: a ready task has been taken. Clears the pump's event if it was the last
- * one. */
-void lanepool_i_pump_update_event_locked(lanepool_pump *pump);
+/* With the waits' lock: shows the event loop whether there are ready tasks. */
+void lanepool_i_pump_update_flag_locked(lanepool_pump *pump);
 /* Returns the pump that the thread of a call is in, or NULL. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
 /* With the waits' lock: how many ready tasks are in pumps, and each of them. */

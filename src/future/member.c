@@ -146,19 +146,16 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
 static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_future_retain(&member->future);
-    if (lanepool_i_list_is_empty(&group->untaken) && group->has_event)
-        lanepool_i_event_set(&group->event);
     lanepool_i_list_add(&group->untaken, &member->link.link);
+    lanepool_i_group_update_flag_locked(group);
     (void)lanepool_i_waiter_call_first_locked(&group->waiters);
 }
 
-/* The event is set already if there is an untaken member. */
 void lanepool_i_group_announce_end_locked(lanepool_group *group)
 {
     if (!lanepool_i_group_is_over_locked(group))
         return;
-    if (group->has_event && lanepool_i_list_is_empty(&group->untaken))
-        lanepool_i_event_set(&group->event);
+    lanepool_i_group_update_flag_locked(group);
     while (lanepool_i_waiter_call_first_locked(&group->waiters))
         ;
 }

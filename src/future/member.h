@@ -17,6 +17,7 @@
 #define LANEPOOL_SRC_FUTURE_MEMBER_H
 
 #include "base/quarantine.h"
+#include "base/ready_flag.h"
 #include "base/waiter.h"
 #include "future/future.h"
 #include "task/task.h"
@@ -43,16 +44,15 @@ struct lanepool_i_member {
 /* Guards: I immutable, L the lock. No lock is taken under it; it may be taken under a future's. */
 struct lanepool_group {
     lanepool_i_mutex lock;
-    lanepool_i_creator creator; /* I */
-    bool keeps_completions;     /* I: the program takes the completions */
-    bool is_referenced;         /* L: the program has not destroyed the group */
-    bool closed;                /* L: the group takes no more members */
-    size_t pending;             /* L: members in the list, and reservations */
-    lanepool_i_list members;    /* L: the newest is the last */
-    lanepool_i_list untaken;    /* L: members that have ended; each has a reference */
-    lanepool_i_list waiters;    /* L: threads that wait for a completion */
-    bool has_event;             /* L */
-    lanepool_i_event event;     /* L: set while there is an untaken member, and at the end */
+    lanepool_i_creator creator;       /* I */
+    bool keeps_completions;           /* I: the program takes the completions */
+    bool is_referenced;               /* L: the program has not destroyed the group */
+    bool closed;                      /* L: the group takes no more members */
+    size_t pending;                   /* L: members in the list, and reservations */
+    lanepool_i_list members;          /* L: the newest is the last */
+    lanepool_i_list untaken;          /* L: members that have ended; each has a reference */
+    lanepool_i_list waiters;          /* L: threads that wait for a completion */
+    lanepool_i_ready_flag ready_flag; /* L: set while there is an untaken member, and at the end */
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantined quarantined; /* L: names that of the first member's pool */
 #endif
@@ -111,6 +111,13 @@ void lanepool_i_member_give_up_reserved(lanepool_group *group);
 static inline bool lanepool_i_group_is_over_locked(const lanepool_group *group)
 {
     return group->closed && group->pending == 0;
+}
+/* Shows the event loop whether there is a completion to take, or the group is over. */
+static inline void lanepool_i_group_update_flag_locked(lanepool_group *group)
+{
+    lanepool_i_ready_flag_put_locked(&group->ready_flag,
+                                     !lanepool_i_list_is_empty(&group->untaken) ||
+                                         lanepool_i_group_is_over_locked(group));
 }
 /* Called when the group is closed or its last member has ended, once for each. If the group is
  * over, notifies waiting threads and the event loop. */

@@ -13,18 +13,18 @@
 #define LANEPOOL_SRC_FUTURE_PUMP_H
 
 #include "base/list.h"
+#include "base/ready_flag.h"
 #include "task/task.h"
 
 /* Guards: I immutable, A atomic, L the waits' lock. */
 struct lanepool_pump {
-    lanepool_pool *pool;       /* I */
-    _Atomic size_t pending;    /* A: tasks submitted to it that have not ended */
-    _Atomic size_t references; /* A: the program's, and one for each member */
-    bool destroyed;            /* L: by the program */
-    lanepool_i_link link;      /* L: in the pool's list */
-    lanepool_i_tasks ready;    /* L: in the order in which they became ready */
-    bool has_event;            /* L */
-    lanepool_i_event event;    /* L: set while there are ready tasks */
+    lanepool_pool *pool;              /* I */
+    _Atomic size_t pending;           /* A: tasks submitted to it that have not ended */
+    _Atomic size_t references;        /* A: the program's, and one for each member */
+    bool destroyed;                   /* L: by the program */
+    lanepool_i_link link;             /* L: in the pool's list */
+    lanepool_i_tasks ready;           /* L: in the order in which they became ready */
+    lanepool_i_ready_flag ready_flag; /* L: set while there are ready tasks */
 };
 
 /* Gives a reference back; the last one frees the pump. */

@@ -127,8 +127,7 @@ void lanepool_i_wait_find_needed(lanepool_pool *pool, lanepool_i_thread_record *
         choose_needed_locked(pool, record, wait, &ready, &grants);
         if (wait->helping == NULL && pump != NULL) {
             choose_needed_locked(pool, record, wait, &pump->ready, &grants);
-            if (wait->helping != NULL)
-                lanepool_i_pump_update_event_locked(pump);
+            lanepool_i_pump_update_flag_locked(pump);
         }
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);

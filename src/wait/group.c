@@ -52,7 +52,8 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     return LANEPOOL_OK;
 }
 
-/* Once is_referenced is false, no other thread uses the untaken completions or the event. */
+/* Once is_referenced is false, no other thread uses the untaken completions. The flag is taken
+ * out of the group: a member that ends later must not use the closed descriptor. */
 void lanepool_group_destroy(lanepool_group *group)
 {
     if (group == NULL || !lanepool_i_group_is_here(group))
@@ -62,8 +63,8 @@ void lanepool_group_destroy(lanepool_group *group)
     lanepool_i_list_init(&untaken);
     lanepool_i_mutex_lock(&group->lock);
     LANEPOOL_I_FIND_MISUSE(!group->is_referenced, "the group was destroyed before");
-    lanepool_i_event event = group->event;
-    bool has_event = group->has_event;
+    lanepool_i_ready_flag flag = group->ready_flag;
+    group->ready_flag.has_event = false;
     bool over = group->pending == 0;
     group->is_referenced = false;
     while ((link = lanepool_i_list_take(&group->untaken)) != NULL)
@@ -74,8 +75,7 @@ void lanepool_group_destroy(lanepool_group *group)
     while ((link = lanepool_i_list_take(&untaken)) != NULL)
         lanepool_i_future_release(
             &LANEPOOL_I_ITEM(link, lanepool_i_member_link, link)->member->future);
-    if (has_event)
-        lanepool_i_event_fini(&event);
+    lanepool_i_ready_flag_fini(&flag);
 }
 
 lanepool_status lanepool_group_close(lanepool_group *group)
@@ -219,9 +219,7 @@ static lanepool_i_member *take_completion_locked(lanepool_group *group)
     lanepool_i_link *link = lanepool_i_list_take(&group->untaken);
     if (link == NULL)
         return NULL;
-    if (lanepool_i_list_is_empty(&group->untaken) && group->has_event &&
-        !lanepool_i_group_is_over_locked(group))
-        lanepool_i_event_clear(&group->event);
+    lanepool_i_group_update_flag_locked(group);
     return LANEPOOL_I_ITEM(link, lanepool_i_member_link, link)->member;
 }
 
@@ -297,30 +295,11 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns,
     return LANEPOOL_OK;
 }
 
-/* --- the event for an event loop --- */
-
-/* Under the lock no event is opened or closed. Of two callers, one may have opened an event in
- * vain. */
 lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
 {
     if (group == NULL || fd == NULL || !group->keeps_completions)
         return LANEPOOL_INVALID;
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
-    lanepool_i_event event;
-    if (!lanepool_i_event_init(&event))
-        return LANEPOOL_NO_RESOURCE;
-    lanepool_i_mutex_lock(&group->lock);
-    bool is_first = !group->has_event;
-    if (is_first) {
-        group->event = event;
-        group->has_event = true;
-        if (!lanepool_i_list_is_empty(&group->untaken) || lanepool_i_group_is_over_locked(group))
-            lanepool_i_event_set(&group->event);
-    }
-    *fd = lanepool_i_event_fd(&group->event);
-    lanepool_i_mutex_unlock(&group->lock);
-    if (!is_first)
-        lanepool_i_event_fini(&event);
-    return LANEPOOL_OK;
+    return lanepool_i_ready_flag_fd(&group->ready_flag, &group->lock, fd);
 }

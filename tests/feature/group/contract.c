@@ -2,6 +2,7 @@
  * destroying a group. Which tasks are members: contract_members.c. */
 #include <poll.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "support/step.h"
 #include "support/test.h"
@@ -290,6 +291,30 @@ Test(group, group_can_be_destroyed_before_its_members_have_ended)
     gate_open(&members.gates[1], 1);
     gate_open(&members.gates[2], 1);
     end(&members);
+}
+
+/* By then the program uses the number for a pipe of its own. */
+Test(group, members_of_a_destroyed_group_do_not_use_its_descriptor)
+{
+    struct members members;
+    int ends[2];
+    int fd;
+
+    expect_eq(pipe(ends), 0);
+    start(&members, true);
+    expect_ok(lanepool_group_fd(members.group, &fd));
+    expect_ok(lanepool_group_close(members.group));
+    lanepool_group_destroy(members.group);
+    members.group = NULL;
+    expect_eq(dup2(ends[1], fd), fd);
+    for (int i = 0; i < COUNT; i++) {
+        gate_open(&members.gates[i], 1);
+    }
+    end(&members);
+    expect(!is_readable(ends[0]));
+    close(ends[0]);
+    close(ends[1]);
+    close(fd);
 }
 
 /* --- closing --- */
