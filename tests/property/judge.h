@@ -88,43 +88,26 @@ static inline bool judge_has_place(const struct judge *judge, uint32_t task)
            !(workload_avoids_poison(judge->workload, task) && record->call != CALL_RUN);
 }
 
-/* oracle_cancels.c: finds out which call cancelled which task; then judges the answers of the
- * calls. */
-void judge_find_cancelled(struct judge *judge);
-void judge_cancels(struct judge *judge);
-/* Returns true if a tombstone or a pause's gate may be between the two tasks, e.g. a cancelled
- * writer between two readers of a key. */
-bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other);
 /* oracle_calls.c: statuses, calls, callbacks, futures, quiesce and await; for any number of
  * tasks. */
 void judge_calls(struct judge *judge);
 /* oracle_waits.c: the statuses of waits inside tasks. */
 void judge_waits(struct judge *judge);
-/* oracle_held.c: receivers, and lanes that are given up. */
-void judge_held(struct judge *judge);
-/* oracle_delays.c: due times, the order of delayed tasks, and periodic tasks. */
-void judge_delays(struct judge *judge);
-/* oracle_groups.c: waits for groups, completions, and the threads of pumps. */
-void judge_groups(struct judge *judge);
+
+/* Of features. */
+
+/* Returns true if a tombstone or a pause's gate may be between the two tasks, e.g. a cancelled
+ * writer between two readers of a key. */
+bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other);
 /* Returns true if a call that closes the group began before the stamp. */
 bool judge_may_be_closed(const struct judge *judge, uint32_t group, uint64_t stamp);
-/* oracle_contexts.c: contexts of keys; and, at a quiet moment, whether too many idle ones are
- * open. */
-void judge_contexts(struct judge *judge);
+/* At a quiet moment: returns false if too many idle contexts are open. */
 bool judge_contexts_are_few(const struct oracle_log *log, const struct workload *workload);
-/* oracle_priorities.c: the order in which a worker chooses tasks. */
-void judge_priorities(struct judge *judge);
-/* oracle_lane_limits.c: a submitter that waits for room is admitted into no full lane. */
-void judge_lane_limits(struct judge *judge);
-/* oracle_failures.c: attempts, parked tasks, their resolution, and tasks that avoid their lanes. */
-void judge_failures(struct judge *judge);
 /* Judges a call that answered PARKED: some task must have been parked or have paused its lanes, and
  * none may have run during the whole call. */
 void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const char *what);
 /* Returns the begin of the first resume of the lane by a resolver that ended after `stamp`;
  * UINT64_MAX if there is none. */
 uint64_t judge_resumed_at(const struct judge *judge, uint32_t key, uint64_t stamp);
-/* oracle_pauses.c: tasks blocked by a pause do not start. */
-void judge_pauses(struct judge *judge);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/sizes.h"
 #include "property/judge.h"
+#include "property/workload_feature.h"
 #include "support/memory.h"
 #include "support/random.h"
 
@@ -18,20 +19,8 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     memset(log, 0, sizeof *log);
     log->tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
     log->keys = memory_get(workload->params.key_count, sizeof *log->keys);
-    log->cancels = memory_get(workload->cancel_count, sizeof *log->cancels);
-    log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
-    log->series = memory_get(workload->series_count, sizeof *log->series);
-    log->closings = memory_get(workload->params.groups, sizeof *log->closings);
-    log->visits = memory_get(workload->visit_count, sizeof *log->visits);
-    log->limits = memory_get(workload->limit_count, sizeof *log->limits);
-    log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
-    log->contexts = memory_get(workload->params.key_count, sizeof *log->contexts);
-    log->lanes = memory_get(workload->params.key_count, sizeof *log->lanes);
-    if (workload->params.failures) {
-        log->misses = memory_get((size_t)workload->params.task_count * workload->params.key_count,
-                                 sizeof *log->misses);
-    }
     atomic_init(&log->clock, 0);
+    EACH_FEATURE(init_log, log, workload);
 }
 
 void oracle_copy_misses(struct oracle_log *to, const struct oracle_log *from,
@@ -48,16 +37,7 @@ void oracle_log_fini(struct oracle_log *log)
 {
     free(log->tasks);
     free(log->keys);
-    free(log->cancels);
-    free(log->pauses);
-    free(log->series);
-    free(log->visits);
-    free(log->closings);
-    free(log->limits);
-    free(log->pumps);
-    free(log->contexts);
-    free(log->lanes);
-    free(log->misses);
+    EACH_FEATURE(fini_log, log);
     memset(log, 0, sizeof *log);
 }
 
@@ -477,22 +457,14 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.has_mark = memory_get(workload->params.key_count, sizeof *judge.has_mark);
     judge.cancelled_by = memory_get(workload->params.task_count, sizeof *judge.cancelled_by);
 
-    judge_find_cancelled(&judge);
+    EACH_FEATURE(prepare_judge, &judge);
     judge_calls(&judge);
-    judge_cancels(&judge);
     judge_what_was_seen(&judge);
     /* Without a call there is no ticket. */
     if (judge.verdict.passed) {
         judge_order(&judge);
         judge_waits(&judge);
-        judge_held(&judge);
-        judge_pauses(&judge);
-        judge_contexts(&judge);
-        judge_delays(&judge);
-        judge_groups(&judge);
-        judge_priorities(&judge);
-        judge_lane_limits(&judge);
-        judge_failures(&judge);
+        EACH_FEATURE(judge, &judge);
     }
 
     free(judge.by_ticket);

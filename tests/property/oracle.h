@@ -144,7 +144,7 @@ struct oracle_context {
     atomic_uint users;    /* the number of tasks that use it */
     atomic_uint opens;
     atomic_uint closes;
-    uint64_t cell; /* written by the callbacks; see workload_contexts.c */
+    uint64_t cell; /* written by the callbacks; see tests/feature/context */
 };
 
 /* The record of the pauses of one lane that followed from failures. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "property/workload_feature.h"
 #include "support/memory.h"
 
 const struct workload_scale workload_small = { .tasks_most = 16,
@@ -20,7 +21,7 @@ const struct workload_scale workload_large = { .tasks_most = 1000,
                                                .endings = true,
                                                .waits = true };
 
-enum { FEW_CLAIMS_MAX = 4, DRAWN_TASKS_MAX = 64, USUAL_WORKERS = 3, CANCELS_OF_MANY_MAX = 3 };
+enum { FEW_CLAIMS_MAX = 4, DRAWN_TASKS_MAX = 64, USUAL_WORKERS = 3 };
 
 /* --- drawing parameters --- */
 
@@ -32,16 +33,6 @@ static void draw_ending(struct workload_params *params, const struct workload_sc
     }
     params->ending_at = choose(choices, 4 * params->duration_most);
     params->quiesce_at = chance(choices, 4) ? 1 + choose(choices, 4 * params->duration_most) : 0;
-}
-
-/* Makes some pools elastic. This is not drawn, so that older seeds still draw the same workloads.
- * Idle times are so short that workers end while others submit. */
-static void make_elastic(struct workload_params *params)
-{
-    bool elastic = params->seed % 3 == 1 && params->layout == LANEPOOL_PER_KEY;
-
-    params->workers_min = elastic ? 1 + (uint32_t)(params->seed / 3 % params->workers) : 0;
-    params->worker_idle = elastic ? 1 + (uint32_t)(params->seed / 7 % 150) : 0;
 }
 
 static bool has_keys(const struct workload_params *params)
@@ -79,7 +70,6 @@ static void draw_params(struct workload_params *params, const struct workload_sc
     params->extras = chance(choices, 2);
     params->duration_most = 1 + choose(choices, 200);
     draw_ending(params, scale, choices);
-    make_elastic(params);
     params->traced = params->seed % 4 == 0; /* not drawn, either */
     if (params->seed % 4 == 1 && params->task_count <= DRAWN_TASKS_MAX) {
         params->look_at = 1 + (uint32_t)(params->seed / 4 % (4 * params->duration_most));
@@ -185,7 +175,6 @@ static void draw_wait(struct workload *workload, uint32_t index, struct choices 
     struct workload_task *task = &workload->tasks[index];
 
     task->awaits = WORKLOAD_NONE;
-    task->cancel = WORKLOAD_NONE;
     if (!workload->params.waits || !chance(choices, 3)) {
         return;
     }
@@ -195,99 +184,16 @@ static void draw_wait(struct workload *workload, uint32_t index, struct choices 
         chance(choices, 4) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
 }
 
-/* --- barriers and cancels: drawn last, so that older seeds still draw the same tasks --- */
-
-static void draw_barriers(struct workload *workload, struct choices *choices)
+static void use_no_feature(struct workload_task *task, uint32_t index)
 {
-    struct workload_params *params = &workload->params;
-
-    if (!chance(choices, 4)) {
-        return;
-    }
-    params->barrier_every = 2 + choose(choices, 4 + params->task_count / 4);
-    for (uint32_t i = 0; i < params->task_count; i++) {
-        workload->tasks[i].is_barrier = chance(choices, params->barrier_every);
-    }
-}
-
-/* A task waits at most once. A cancelling call that waits takes the place of its other wait. */
-static void draw_wait_of_cancel(struct workload *workload, uint32_t index, struct choices *choices)
-{
-    struct workload_cancel *cancel = &workload->cancels[index];
-    struct workload_task *inside;
-
-    cancel->patience =
-        chance(choices, 2) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
-    if (cancel->inside == WORKLOAD_NONE) {
-        return;
-    }
-    inside = &workload->tasks[cancel->inside];
-    if (inside->awaits != WORKLOAD_NONE) {
-        cancel->kind = CANCEL_TASK;
-        return;
-    }
-    inside->awaits = cancel->target;
-    inside->patience = cancel->patience;
-    inside->cancel = index;
-}
-
-static enum workload_cancel_kind draw_cancel_kind(const struct workload_params *params,
-                                                  uint32_t *of_many, struct choices *choices)
-{
-    uint32_t dice = choose(choices, 100);
-
-    if (dice < 30 && *of_many < CANCELS_OF_MANY_MAX) {
-        ++*of_many;
-        return dice < 15 && has_keys(params) ? CANCEL_LANE : CANCEL_POOL;
-    }
-    return dice < 50 ? CANCEL_TASK_AND_WAIT : CANCEL_TASK;
-}
-
-static void draw_cancels(struct workload *workload, struct choices *choices)
-{
-    struct workload_params *params = &workload->params;
-    uint32_t of_many = 0;
-
-    if (!chance(choices, 4)) {
-        return;
-    }
-    params->cancellers = 1 + choose(choices, 2);
-    workload->cancel_count = 1 + choose(choices, 1 + params->task_count / 2);
-    workload->cancels = memory_get(workload->cancel_count, sizeof *workload->cancels);
-    for (uint32_t i = 0; i < workload->cancel_count; i++) {
-        struct workload_cancel *cancel = &workload->cancels[i];
-
-        cancel->kind = draw_cancel_kind(params, &of_many, choices);
-        cancel->inside = chance(choices, 3) ? choose(choices, params->task_count) : WORKLOAD_NONE;
-        cancel->canceller = choose(choices, params->cancellers);
-        cancel->after = chance(choices, 2) ? choose(choices, params->duration_most) : 0;
-        if (cancel->kind == CANCEL_LANE) {
-            cancel->target = choose(choices, params->key_count);
-        } else if (cancel->kind != CANCEL_POOL) {
-            cancel->target = choose(choices, params->task_count);
-            workload->tasks[cancel->target].has_future = true;
-        }
-        if (cancel->kind == CANCEL_TASK_AND_WAIT) {
-            draw_wait_of_cancel(workload, i, choices);
-        }
-    }
-}
-
-/* For the oracle, a barrier is a task that claims all keys exclusively. */
-static void claim_all_keys(struct workload *workload)
-{
-    uint32_t key_count = workload->params.key_count;
-
-    workload->all_keys = memory_get(key_count, sizeof *workload->all_keys);
-    for (uint32_t key = 0; key < key_count; key++) {
-        workload->all_keys[key] = (struct workload_claim){ key, LANEPOOL_EXCLUSIVE };
-    }
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (workload->tasks[i].is_barrier) {
-            workload->tasks[i].merged = workload->all_keys;
-            workload->tasks[i].merged_count = key_count;
-        }
-    }
+    task->cancel = WORKLOAD_NONE;
+    task->completes = WORKLOAD_NONE;
+    task->gives_up = WORKLOAD_NONE;
+    task->series = WORKLOAD_NONE;
+    task->asked_as = index;
+    task->group = WORKLOAD_NONE;
+    task->awaits_group = WORKLOAD_NONE;
+    task->pump = WORKLOAD_NONE;
 }
 
 void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
@@ -325,35 +231,17 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
         draw_wait(workload, i, choices);
     }
     free(last_of_submitter);
-    draw_barriers(workload, choices);
-    draw_cancels(workload, choices);
-    claim_all_keys(workload);
-    workload_draw_pauses(workload, choices);
-    workload_draw_held(workload, choices);
-    workload_draw_delays(workload, choices);
-    workload_draw_groups(workload, choices);
-    workload_draw_contexts(workload, choices);
-    workload_draw_priorities(workload, choices);
-    workload_draw_lane_limits(workload, choices);
-    workload_draw_failures(workload, choices);
-    workload_draw_deadlines(workload, choices);
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        use_no_feature(&workload->tasks[i], i);
+    }
+    EACH_FEATURE(draw, workload, choices);
 }
 
 void workload_fini(struct workload *workload)
 {
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (workload->tasks[i].is_heir) {
-            free(workload->tasks[i].merged);
-        }
-    }
+    EACH_FEATURE(fini, workload);
     free(workload->tasks);
     free(workload->claim_store);
-    free(workload->cancels);
-    free(workload->pauses);
-    free(workload->series);
-    free(workload->visits);
-    free(workload->limits);
-    free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }
 
@@ -365,6 +253,17 @@ void workload_drop(struct workload *workload, uint32_t task)
             workload->tasks[i].dropped = true;
         }
     }
+}
+
+bool workload_waits_inside(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].awaits != WORKLOAD_NONE ||
+            workload->tasks[i].awaits_group != WORKLOAD_NONE) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- the rules --- */

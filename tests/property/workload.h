@@ -95,14 +95,14 @@ struct workload_params {
     uint32_t uses_fail;  /* one check of an idle context in this many fails; 0: no checks */
     bool has_priorities; /* some tasks have a priority above the lowest */
     uint64_t priority_age_ns;
-    bool calm;                      /* the next task is known; see oracle_priorities.c */
+    bool calm;                      /* the next task is known; see tests/feature/priority */
     bool failures;                  /* some tasks fail more than once, and have policies */
     lanepool_failure_policy policy; /* of the pool, if `failures` */
     uint32_t resolvers;             /* threads that resolve parked tasks when they find them */
     bool resolves_late;   /* parked tasks are resolved only when the pool's end answers PARKED */
     bool deadlines;       /* some tasks have deadlines */
-    bool ends_held;       /* the call that answers PARKED is the pool's destruction */
-    bool stops_when_held; /* then the pool is shut down now; nothing is resolved */
+    bool skips_quiesce;   /* the pool is destroyed without a quiesce before */
+    bool stops_when_held; /* if the pool answers PARKED, it is shut down now */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX
@@ -235,17 +235,6 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
                    struct choices *choices);
 void workload_fini(struct workload *workload);
 
-/* Draw further features, after the basic ones. Each has a file of its own. */
-void workload_draw_pauses(struct workload *workload, struct choices *choices);
-void workload_draw_held(struct workload *workload, struct choices *choices);
-void workload_draw_delays(struct workload *workload, struct choices *choices);
-void workload_draw_groups(struct workload *workload, struct choices *choices);
-void workload_draw_contexts(struct workload *workload, struct choices *choices);
-void workload_draw_priorities(struct workload *workload, struct choices *choices);
-void workload_draw_lane_limits(struct workload *workload, struct choices *choices);
-void workload_draw_failures(struct workload *workload, struct choices *choices);
-void workload_draw_deadlines(struct workload *workload, struct choices *choices);
-
 /* Leaves out a task and the tasks that are submitted inside it. */
 void workload_drop(struct workload *workload, uint32_t task);
 
@@ -293,6 +282,12 @@ static inline bool workload_submits_claims(const struct workload *workload)
     return workload->params.rule == RULE_CLAIMS || workload->params.rule == RULE_SCOPED;
 }
 
+/* Returns true if lanes have keys, and may be paused and given up one by one. */
+static inline bool workload_has_named_lanes(const struct workload *workload)
+{
+    return workload->params.rule == RULE_CLAIMS && workload->params.layout == LANEPOOL_PER_KEY;
+}
+
 /* Returns the task's failure policy. Runs of a periodic task do not fail. */
 const lanepool_failure_policy *workload_policy_of(const struct workload *workload, uint32_t task);
 
@@ -317,5 +312,7 @@ static inline bool workload_avoids_poison(const struct workload *workload, uint3
 /* Print one line about the parameters, and one about each task that was not dropped. */
 void workload_print_params(const struct workload *workload, FILE *out);
 void workload_print_tasks(const struct workload *workload, FILE *out);
+/* Prints a number of a task, unless it is WORKLOAD_NONE. */
+void workload_print_number(const char *what, uint32_t number, FILE *out);
 
 #endif

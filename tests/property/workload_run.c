@@ -6,15 +6,8 @@
 
 #include <stdlib.h>
 
-#include "property/workload_cancels.h"
-#include "property/workload_contexts.h"
-#include "property/workload_delays.h"
-#include "property/workload_failures.h"
-#include "property/workload_groups.h"
-#include "property/workload_held.h"
-#include "property/workload_lane_limits.h"
+#include "property/workload_feature.h"
 #include "property/workload_look.h"
-#include "property/workload_pauses.h"
 #include "property/workload_tasks.h"
 #include "property/world.h"
 #include "support/event_judge.h"
@@ -22,28 +15,13 @@
 
 enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
-enum role {
-    SUBMITTER,
-    CANCELLER,
-    PAUSER,
-    LIMITER,
-    KEEPER,
-    PERIODIC,
-    VISITOR,
-    PUMPER,
-    RESOLVER,
-    RELIEVER,
-    QUIESCER,
-    LOOKER,
-    DRAINER,
-    STOPPER,
-    AWAITER
-};
+enum role { SUBMITTER, OF_FEATURE, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
 
 struct actor {
     struct run *run;
     enum role role;
-    uint32_t index; /* among the threads of its role */
+    const struct workload_feature *feature; /* if the role is OF_FEATURE */
+    uint32_t index;                         /* among the threads of its role */
 };
 
 /* --- submitters --- */
@@ -164,32 +142,8 @@ static void act(void *argument)
     case SUBMITTER:
         submit_all_of_one(actor->run, actor->index);
         break;
-    case CANCELLER:
-        workload_cancel_all_of_one(actor->run, actor->index);
-        break;
-    case PAUSER:
-        workload_pause_all_of_one(actor->run, actor->index);
-        break;
-    case LIMITER:
-        workload_limit_lanes(actor->run);
-        break;
-    case KEEPER:
-        workload_keep(actor->run);
-        break;
-    case PERIODIC:
-        workload_run_series(actor->run, actor->index);
-        break;
-    case VISITOR:
-        workload_visit_all_of_one(actor->run, actor->index);
-        break;
-    case PUMPER:
-        workload_run_pump(actor->run, actor->index);
-        break;
-    case RESOLVER:
-        workload_resolve_all_of_one(actor->run, actor->index);
-        break;
-    case RELIEVER:
-        workload_relieve(actor->run);
+    case OF_FEATURE:
+        actor->feature->act(actor->run, actor->index);
         break;
     case QUIESCER:
         quiesce(actor->run);
@@ -217,7 +171,21 @@ struct actors {
 static void add(struct actors *actors, struct run *run, enum role role, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        actors->list[actors->count++] = (struct actor){ run, role, i };
+        actors->list[actors->count++] = (struct actor){ .run = run, .role = role, .index = i };
+    }
+}
+
+static void add_features(struct actors *actors, struct run *run)
+{
+    for (const struct workload_feature *const *each = workload_features; *each != NULL; each++) {
+        uint32_t first = actors->count;
+
+        if ((*each)->count_threads != NULL) {
+            add(actors, run, OF_FEATURE, (*each)->count_threads(run->workload));
+        }
+        for (uint32_t i = first; i < actors->count; i++) {
+            actors->list[i].feature = *each;
+        }
     }
 }
 
@@ -230,15 +198,7 @@ static void run_actors(struct run *run)
 
     atomic_store(&run->submitting, params->submitters);
     add(&actors, run, SUBMITTER, params->submitters);
-    add(&actors, run, CANCELLER, params->cancellers);
-    add(&actors, run, PAUSER, params->pausers);
-    add(&actors, run, LIMITER, run->workload->limit_count > 0);
-    add(&actors, run, KEEPER, params->holds);
-    add(&actors, run, PERIODIC, run->workload->series_count);
-    add(&actors, run, VISITOR, params->visitors);
-    add(&actors, run, PUMPER, params->pumps);
-    add(&actors, run, RESOLVER, params->resolvers);
-    add(&actors, run, RELIEVER, params->failures && !params->resolves_late);
+    add_features(&actors, run);
     add(&actors, run, QUIESCER, params->quiesce_at != 0);
     add(&actors, run, LOOKER, params->look_at != 0);
     add(&actors, run, DRAINER, ending == END_DRAIN || ending == END_BOTH);
@@ -282,10 +242,12 @@ static lanepool_status go_on(struct run *run, lanepool_status (*what)(lanepool_p
         uint32_t resolved = atomic_load(&run->resolved);
         lanepool_status status = what(run->pool);
 
-        if (status != LANEPOOL_PARKED || !run->workload->params.failures) {
+        bool unblocked = status != LANEPOOL_PARKED;
+
+        FIRST_FEATURE(unblocked, unblock, run, resolved);
+        if (status != LANEPOOL_PARKED || !unblocked) {
             return status;
         }
-        workload_relieve_at_end(run, resolved);
     }
 }
 
@@ -340,25 +302,17 @@ static lanepool_status create(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    lanepool_context_options contexts = workload_context_options(run);
 
-    options.contexts = params->contexts ? &contexts : NULL;
     options.workers = params->workers;
-    options.workers_min = params->workers_min;
-    options.worker_idle_ns = params->worker_idle;
     options.layout = params->layout;
     options.routing = params->routing;
     options.pending_max = params->pending_max;
-    options.lane_pending_max = params->lane_pending_max;
     options.quantum_tasks = params->quantum_tasks;
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
-    options.drain_waits_for_delayed = params->waits_for_delayed;
-    options.priorities = params->has_priorities;
-    options.priority_age_ns = params->priority_age_ns;
     options.on_error = run_on_error;
     options.user = run;
-    options.on_failure = params->failures ? &params->policy : NULL;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;
+    EACH_FEATURE(fill_options, run, &options);
     return lanepool_pool_create(&options, &run->pool);
 }
 
@@ -372,9 +326,7 @@ static void judge_events(struct run *run)
     }
     struct event_judge *judge = event_judge_create();
 
-    if (run->workload->params.holds) {
-        event_judge_expect_heirs(judge);
-    }
+    EACH_FEATURE(expect_events, run->workload, judge);
     if (event_judge_read(judge, reader) && lanepool_trace_missed(reader) == 0) {
         run->log->events = event_judge_end(judge);
     }
@@ -382,39 +334,35 @@ static void judge_events(struct run *run)
     lanepool_trace_close(reader);
 }
 
-/* Returns true if the pool must have ended before the handles are released: a quiesce does not wait
- * for delayed tasks, which may claim a handle's lane until the end. A task may look up a context by
- * a handle while it runs. A pump must not be destroyed before its tasks have ended, and not after
- * the pool is destroyed. */
+/* Returns true if the pool must have ended before the handles are released. */
 static bool ends_early(const struct run *run)
 {
-    const struct workload_params *params = &run->workload->params;
+    bool must = run->workload->params.traced;
 
-    return params->traced || params->delays || params->contexts ||
-           run->workload->series_count > 0 || params->pumps > 0;
+    FIRST_FEATURE(must, must_end, run->workload);
+    return must;
 }
 
 static void run_tasks(struct run *run)
 {
     hold_lanes(run);
-    workload_make_groups(run);
-    workload_make_pumps(run);
+    EACH_FEATURE(begin, run);
     if (atomic_load(&run->first_failure) == LANEPOOL_OK) {
         run_watch_cancelled();
         run_make_contexts(run);
         if (atomic_load(&run->unsettled) == 0) {
-            workload_close_groups(run);
+            EACH_FEATURE(note_settled, run);
         }
         run_actors(run);
         /* Afterwards every parent has finished, so no nested submit needs a handle any more. */
-        if (!run->workload->params.ends_held) {
+        if (!run->workload->params.skips_quiesce) {
             insist(run, finish_everything);
         }
         oracle_stamp_at(run->log, &run->log->ending_at);
     }
     if (ends_early(run)) {
         insist(run, end_everything);
-        workload_end_pumps(run);
+        EACH_FEATURE(note_ended, run);
     }
     if (run->workload->params.traced && atomic_load(&run->first_failure) == LANEPOOL_OK) {
         judge_events(run);
@@ -445,11 +393,9 @@ lanepool_status workload_run(const struct workload *workload, struct oracle_log 
         *pool = NULL;
     }
     insist(&run, lanepool_pool_destroy);
-    workload_end_groups(&run);
-    workload_end_series(&run);
+    EACH_FEATURE(note_destroyed, &run);
     collect_results(&run);
     log->refused = world_has_refused();
-    free(run.pumps);
     free(run.contexts);
     free(run.claims);
     return (lanepool_status)atomic_load(&run.first_failure);

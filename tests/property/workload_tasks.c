@@ -1,12 +1,6 @@
 #include "property/workload_tasks.h"
 
-#include "property/workload_cancels.h"
-#include "property/workload_contexts.h"
-#include "property/workload_delays.h"
-#include "property/workload_failures.h"
-#include "property/workload_groups.h"
-#include "property/workload_held.h"
-#include "property/world.h"
+#include "property/workload_feature.h"
 #include "task/task.h"
 
 enum { HANDLE_EVERY = 2 };
@@ -40,15 +34,17 @@ void run_on_error(void *user, const lanepool_error *error)
     struct run *run = user;
     struct task_context *context = error->context;
 
-    if (error->status == LANEPOOL_ABANDONED && what_of(context)->detaches &&
-        oracle_when(&run->log->stopping_at) != 0) {
+    bool expected = false;
+
+    FIRST_FEATURE(expected, expects_error, context, error);
+    if (expected) {
         return;
     }
     if (error->status != LANEPOOL_FAILED || error->code != 1) {
         run_note_failure(run, error->status);
     }
     atomic_fetch_add_explicit(&record_of(context)->errors, 1, memory_order_relaxed);
-    workload_note_failure(context, error);
+    EACH_FEATURE(note_error, context, error);
 }
 
 static void released(void *argument)
@@ -57,7 +53,7 @@ static void released(void *argument)
 
     atomic_fetch_add_explicit(&record_of(context)->releases, 1, memory_order_relaxed);
     oracle_stamp_at(context->run->log, &record_of(context)->released_at);
-    workload_close(context);
+    EACH_FEATURE(note_released, context);
 }
 
 static void then_called(void *argument, const lanepool_result *result)
@@ -85,9 +81,11 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
 {
     struct task_context *context = task->context;
 
+    bool taken = false;
+
     (void)user;
-    if (what_of(context)->series != WORKLOAD_NONE) {
-        workload_series_returns(context);
+    FIRST_FEATURE(taken, take_back, context);
+    if (taken) {
         return;
     }
     run_record_call(context, CALL_HANDED_BACK, ticket);
@@ -110,18 +108,26 @@ void run_settle(struct task_context *context)
         }
     }
     if (atomic_fetch_sub(&run->unsettled, 1) == 1) {
-        workload_close_groups(run);
+        EACH_FEATURE(note_settled, run);
     }
 }
 
 void run_end_part(struct task_context *context)
 {
-    if (atomic_fetch_sub(&context->ends_left, 1) == 1) {
-        workload_stop_using(context, WORKLOAD_NONE);
-        if (!workload_end_attempt(context)) {
-            oracle_stamp_at(context->run->log, &record_of(context)->call_end);
-            run_settle(context);
-        }
+    struct oracle_task *record = record_of(context);
+    bool stays = false;
+
+    if (atomic_fetch_sub(&context->ends_left, 1) != 1) {
+        return;
+    }
+    oracle_stamp_at(context->run->log, &record->attempt_end);
+    if (atomic_load(&record->attempts) == 1) {
+        atomic_store(&record->first_end, oracle_when(&record->attempt_end));
+    }
+    FIRST_FEATURE(stays, end_attempt, context);
+    if (!stays) {
+        oracle_stamp_at(context->run->log, &record->call_end);
+        run_settle(context);
     }
 }
 
@@ -132,6 +138,7 @@ static void wait_for_another(struct task_context *self)
     const struct workload_task *what = what_of(self);
     struct oracle_task *record = record_of(self);
     lanepool_future *future = NULL;
+    bool waited = false;
 
     if (what->awaits != WORKLOAD_NONE) {
         future = atomic_load(&self->run->contexts[what->awaits].published_future);
@@ -140,9 +147,10 @@ static void wait_for_another(struct task_context *self)
         return; /* there is none, or it has not been submitted yet */
     }
     record->wait_begin = oracle_stamp(self->run->log);
-    record->waited = what->cancel != WORKLOAD_NONE
-                         ? workload_cancel_task(self->run, what->cancel, future)
-                         : lanepool_future_wait(future, what->patience, NULL);
+    FIRST_FEATURE(waited, wait_for, self, future, &record->waited);
+    if (!waited) {
+        record->waited = lanepool_future_wait(future, what->patience, NULL);
+    }
     record->wait_end = oracle_stamp(self->run->log);
 }
 
@@ -152,18 +160,16 @@ static void do_once(struct task_context *self, lanepool_run *call)
     struct run *run = self->run;
 
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
-        if (run->workload->tasks[i].is_heir) {
-            workload_hand_over(&run->contexts[i], call);
-        } else {
+        bool submitted = false;
+
+        FIRST_FEATURE(submitted, submit_inside, &run->contexts[i], call);
+        if (!submitted) {
             run_submit(&run->contexts[i]);
         }
     }
-    workload_cancel_inside(run, self->task);
-    workload_give_up(self, call);
-    workload_complete_another(self);
-    workload_resolve_inside(self);
+    EACH_FEATURE(do_inside, self, call);
     wait_for_another(self);
-    workload_wait_for_group(self);
+    EACH_FEATURE(wait_inside, self);
 }
 
 static void run_body(struct task_context *self, lanepool_run *call, bool is_first)
@@ -176,8 +182,8 @@ static void run_body(struct task_context *self, lanepool_run *call, bool is_firs
         oracle_touch_keys(run->log, run->workload, self->task);
         record->left_keys = oracle_read_keys(run->log, run->workload, self->task);
     }
-    workload_ask(self, call);
-    workload_detach(self, call);
+    EACH_FEATURE(prepare_body, self, call);
+    EACH_FEATURE(begin_body, self, call);
     if (is_first) {
         do_once(self, call);
     }
@@ -185,21 +191,21 @@ static void run_body(struct task_context *self, lanepool_run *call, bool is_firs
     record->end_of_body = oracle_stamp(run->log);
     record->was_asked = lanepool_run_is_cancelled(call);
     lanepool_run_set_result(call, (void *)(uintptr_t)what);
-    if (what->completes_itself) {
-        workload_complete(self);
-    }
+    EACH_FEATURE(end_body, self);
 }
 
 static int task_body(lanepool_run *call, void *argument)
 {
     struct task_context *self = argument;
-    bool is_first = workload_begin_attempt(self, call);
+    bool is_first = atomic_fetch_add(&record_of(self)->attempts, 1) == 0;
 
+    atomic_store(&self->ends_left, 1);
+    EACH_FEATURE(begin_attempt, self, call, is_first);
     if (is_first) {
         run_record_call(self, CALL_RUN, lanepool_run_ticket(call));
         record_of(self)->worker = lanepool_run_worker(call);
     }
-    bool fails = workload_fails_now(self);
+    bool fails = run_fails_now(self);
     run_body(self, call, is_first);
     oracle_stamp_at(self->run->log, &record_of(self)->returned_at);
     run_end_part(self);
@@ -268,12 +274,7 @@ lanepool_task run_describe(struct task_context *context)
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
-    task.priority = what->priority;
-    task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
-    task.start_within_ns = what->start_within;
-    task.run_within_ns = what->run_within;
-    task.on_failure = what->has_policy ? &what->policy : NULL;
-    task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
+    EACH_FEATURE(describe, context, &task);
     return task;
 }
 
@@ -318,14 +319,16 @@ void run_submit(struct task_context *context)
     const struct workload_task *what = what_of(context);
     lanepool_task task = run_describe(context);
     lanepool_pool *pool = context->run->pool;
-    lanepool_status status;
+    lanepool_status status = LANEPOOL_OK;
+    bool submitted = false;
 
     if (what->dropped) {
         return;
     }
     run_begin_submit(context);
-    if (what->is_delayed) {
-        run_record_submit(context, lanepool_pool_submit_after(pool, &task, what->delay));
+    FIRST_FEATURE(submitted, submit, context, &task, &status);
+    if (submitted) {
+        run_record_submit(context, status);
         return;
     }
     switch (what->form) {

@@ -4,6 +4,7 @@
 #define TESTS_PROPERTY_WORKLOAD_TASKS_H
 
 #include "property/workload_run.h"
+#include "property/world.h"
 
 struct run;
 
@@ -33,6 +34,7 @@ struct run {
     lanepool_lane **lanes;  /* handles by key, if there are any */
     lanepool_group **groups;
     lanepool_pump **pumps;
+    lanepool_context_options context_options;
     atomic_uint context_calls;  /* calls of context callbacks, some of which fail */
     atomic_uint contexts_open;  /* contexts that are open, or being opened or closed */
     _Atomic int first_failure;  /* a lanepool_status */
@@ -51,6 +53,24 @@ static inline const struct workload_task *what_of(const struct task_context *con
 static inline struct oracle_task *record_of(const struct task_context *context)
 {
     return &context->run->log->tasks[context->task];
+}
+
+/* Checks a condition during the run. Stores the first fault. */
+static inline void run_expect(const struct task_context *context, bool holds, const char *fault)
+{
+    oracle_expect(context->run->log, holds, fault);
+}
+
+/* Returns true if the current attempt, or the one just made, fails. */
+static inline bool run_fails_now(const struct task_context *context)
+{
+    return atomic_load(&record_of(context)->attempts) <= what_of(context)->fails;
+}
+
+/* Returns true if the status says that the platform has refused a resource on purpose. */
+static inline bool run_is_for_want(lanepool_status status)
+{
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* Shuts the pool down now, and records it. */

@@ -1,4 +1,4 @@
-#include "property/workload_failures.h"
+#include "feature/failure/workload.h"
 
 #include "property/world.h"
 

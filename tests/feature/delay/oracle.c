@@ -2,8 +2,9 @@
  * Delayed tasks: none starts before it is due, and each gets its ticket when it is due. Periodic
  * tasks: their runs are delayed tasks, one after the other; then there is one last call.
  */
+#include "feature/delay/workload.h"
+
 #include "base/sizes.h"
-#include "property/judge.h"
 
 enum { TICKET_BITS = 40 };
 

@@ -12,7 +12,7 @@
  * Tasks that are submitted inside others, or run by their submitters, may exceed the limit, and
  * count.
  */
-#include "property/judge.h"
+#include "feature/lane_limit/workload.h"
 
 static bool has_lane(const struct workload_task *what, uint32_t key)
 {

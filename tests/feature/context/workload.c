@@ -1,7 +1,65 @@
-#include "property/workload_contexts.h"
+/* Contexts of keys: the records of a pool's callbacks, and the tasks that use contexts. */
+#include "feature/context/workload.h"
 
+#include <stdlib.h>
+
+#include "property/workload_feature.h"
 #include "property/world.h"
+#include "support/memory.h"
 #include "support/random.h"
+
+enum { ASKS_MAX = 2 };
+
+/* --- drawing --- */
+
+static void draw(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+
+    if (params->rule != RULE_CLAIMS || params->layout != LANEPOOL_PER_KEY || !chance(choices, 2)) {
+        return;
+    }
+    params->contexts = true;
+    params->linger_min = 1 + choose(choices, 1 + params->duration_most);
+    params->linger_max = params->linger_min + choose(choices, 1 + 4 * params->duration_most);
+    params->lingering_max = 1 + choose(choices, 1 + params->key_count);
+    params->opens_fail = chance(choices, 3) ? 2 + choose(choices, 4) : 0;
+    params->uses_fail = chance(choices, 2) ? 1 + choose(choices, 4) : 0;
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        workload->tasks[i].asks = choose(choices, 1 + ASKS_MAX);
+        /* A shutdown now may end a detached task, and close its contexts, at any moment. */
+        if (workload->tasks[i].detaches && workload->params.ending != END_DESTROY) {
+            workload->tasks[i].asks = 0;
+        }
+    }
+}
+
+static void print_params(const struct workload *workload, FILE *out)
+{
+    const struct workload_params *params = &workload->params;
+
+    if (params->contexts) {
+        fprintf(out,
+                ", idle contexts stay open for %u to %u ns, at most %u; opens fail %u, uses %u",
+                params->linger_min, params->linger_max, params->lingering_max, params->opens_fail,
+                params->uses_fail);
+    }
+}
+
+static void print_task(const struct workload_task *task, FILE *out)
+{
+    if (task->asks > 0) {
+        fprintf(out, ", asks for %u contexts", task->asks);
+    }
+}
+
+/* --- the run --- */
+
+/* A task may look up a context by a handle while it runs. */
+static bool must_end(const struct workload *workload)
+{
+    return workload->params.contexts;
+}
 
 static struct oracle_context *context_of(const struct run *run, uint32_t key)
 {
@@ -88,28 +146,26 @@ static void close_context(void *user, lanepool_key key, void *context)
     end_call(record);
 }
 
-lanepool_context_options workload_context_options(const struct run *run)
+static void fill_options(struct run *run, lanepool_options *pool_options)
 {
     const struct workload_params *params = &run->workload->params;
-    lanepool_context_options options = LANEPOOL_CONTEXT_OPTIONS_INIT;
+    lanepool_context_options *options = &run->context_options;
 
-    options.open = open_context;
-    options.use = params->uses_fail != 0 ? use_context : NULL;
-    options.close = close_context;
-    options.linger_min_ns = params->linger_min;
-    options.linger_max_ns = params->linger_max;
-    options.lingering_max = params->lingering_max;
-    options.contexts_max = contexts_max(run);
-    return options;
+    if (!params->contexts) {
+        return;
+    }
+    *options = (lanepool_context_options)LANEPOOL_CONTEXT_OPTIONS_INIT;
+    options->open = open_context;
+    options->use = params->uses_fail != 0 ? use_context : NULL;
+    options->close = close_context;
+    options->linger_min_ns = params->linger_min;
+    options->linger_max_ns = params->linger_max;
+    options->lingering_max = params->lingering_max;
+    options->contexts_max = contexts_max(run);
+    pool_options->contexts = options;
 }
 
 /* --- tasks --- */
-
-/* Returns true if the platform has refused a resource on purpose. */
-static bool is_for_want(lanepool_status status)
-{
-    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
-}
 
 static bool open_has_failed(const struct run *run, lanepool_status status)
 {
@@ -140,7 +196,7 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
     void *context;
     lanepool_status status = lanepool_run_context(call, claim.key, &context, NULL);
 
-    if (is_for_want(status)) {
+    if (run_is_for_want(status)) {
         return;
     }
     if (oracle_misses(run->log, run->workload, self->task, key)) {
@@ -160,7 +216,7 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
     maybe_end_use(self, call, key);
 }
 
-void workload_ask(struct task_context *self, lanepool_run *call)
+static void prepare_body(struct task_context *self, lanepool_run *call)
 {
     const struct workload_task *what = &self->run->workload->tasks[self->task];
 
@@ -203,3 +259,34 @@ void workload_go_on_using(struct task_context *self, unsigned used)
         }
     }
 }
+
+static bool end_attempt(struct task_context *self)
+{
+    workload_stop_using(self, WORKLOAD_NONE);
+    return false;
+}
+
+/* --- the oracle --- */
+
+static void init_log(struct oracle_log *log, const struct workload *workload)
+{
+    log->contexts = memory_get(workload->params.key_count, sizeof *log->contexts);
+}
+
+static void fini_log(struct oracle_log *log)
+{
+    free(log->contexts);
+}
+
+const struct workload_feature workload_feature_context = {
+    .draw = draw,
+    .print_params = print_params,
+    .print_task = print_task,
+    .fill_options = fill_options,
+    .must_end = must_end,
+    .prepare_body = prepare_body,
+    .end_attempt = end_attempt,
+    .init_log = init_log,
+    .fini_log = fini_log,
+    .judge = judge_contexts,
+};

@@ -1,9 +1,146 @@
 /*
+ * Draws pauses, makes them, and judges them.
+ *
  * Pauses: a task that was submitted after a pause had begun does not start before the pause ends.
  * There are two exceptions: a worker may just be about to start one task, and a thread that waits
  * inside a task runs the tasks that it needs.
  */
+#include <stdlib.h>
+
 #include "property/judge.h"
+#include "property/workload_feature.h"
+#include "property/workload_tasks.h"
+#include "property/world.h"
+#include "support/memory.h"
+
+enum { PAUSES_MAX = 4 };
+
+/* --- drawing --- */
+
+static uint32_t draw_moment(const struct workload_params *params, struct choices *choices)
+{
+    return choose(choices, 2 * params->duration_most);
+}
+
+static void draw(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+
+    if (!chance(choices, 4)) {
+        return;
+    }
+    params->pausers = 1 + choose(choices, 2);
+    workload->pause_count = 1 + choose(choices, PAUSES_MAX);
+    workload->pauses = memory_get(workload->pause_count, sizeof *workload->pauses);
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        struct workload_pause *pause = &workload->pauses[i];
+
+        pause->key = workload_has_named_lanes(workload) && !chance(choices, 3)
+                         ? choose(choices, params->key_count)
+                         : WORKLOAD_NONE;
+        pause->pauser = choose(choices, params->pausers);
+        pause->after = chance(choices, 3) ? 0 : draw_moment(params, choices);
+        pause->lasts = draw_moment(params, choices);
+    }
+}
+
+static void fini(struct workload *workload)
+{
+    free(workload->pauses);
+}
+
+static void print_pause(const struct workload_pause *pause, FILE *out)
+{
+    fprintf(out, "  pause of ");
+    if (pause->key == WORKLOAD_NONE) {
+        fprintf(out, "the pool");
+    } else {
+        fprintf(out, "lane %u", pause->key);
+    }
+    fprintf(out, ", by %u after %u ns, for %u ns\n", pause->pauser, pause->after, pause->lasts);
+}
+
+static void print_calls(const struct workload *workload, FILE *out)
+{
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        print_pause(&workload->pauses[i], out);
+    }
+}
+
+/* --- calls --- */
+
+static uint32_t count_threads(const struct workload *workload)
+{
+    return workload->params.pausers;
+}
+
+static lanepool_status change(struct run *run, lanepool_lane *lane, bool pauses)
+{
+    if (!lane) {
+        return pauses ? lanepool_pool_pause(run->pool) : lanepool_pool_resume(run->pool);
+    }
+    return pauses ? lanepool_lane_pause(lane) : lanepool_lane_resume(lane);
+}
+
+static void pause_and_resume(struct run *run, uint32_t index, lanepool_lane *lane)
+{
+    const struct workload_pause *what = &run->workload->pauses[index];
+    struct oracle_pause *record = &run->log->pauses[index];
+
+    oracle_stamp_at(run->log, &record->begin);
+    record->status = change(run, lane, true);
+    record->end = oracle_stamp(run->log);
+    world_sleep(what->lasts);
+    record->resume_begin = oracle_stamp(run->log);
+    record->resumed = change(run, lane, false);
+    if (record->resumed == LANEPOOL_NO_RESOURCE || record->resumed == LANEPOOL_NOMEM) {
+        world_stop_refusing();
+        record->resumed = change(run, lane, false);
+    }
+    oracle_stamp_at(run->log, &record->resume_end);
+}
+
+static void pause_lane(struct run *run, uint32_t index)
+{
+    lanepool_key key = lanepool_key_id(run->workload->pauses[index].key);
+    lanepool_lane *lane;
+
+    if (lanepool_lane_acquire(run->pool, key, &lane) != LANEPOOL_OK) {
+        if (!world_has_refused()) {
+            run_note_failure(run, LANEPOOL_INVALID);
+        }
+        return;
+    }
+    pause_and_resume(run, index, lane);
+    lanepool_lane_release(lane);
+}
+
+static void act(struct run *run, uint32_t pauser)
+{
+    for (uint32_t i = 0; i < run->workload->pause_count; i++) {
+        if (run->workload->pauses[i].pauser != pauser) {
+            continue;
+        }
+        world_sleep(run->workload->pauses[i].after);
+        if (run->workload->pauses[i].key == WORKLOAD_NONE) {
+            pause_and_resume(run, i, NULL);
+        } else {
+            pause_lane(run, i);
+        }
+    }
+}
+
+/* --- the oracle --- */
+
+static void init_log(struct oracle_log *log, const struct workload *workload)
+{
+    log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
+}
+
+static void fini_log(struct oracle_log *log)
+{
+    free(log->pauses);
+}
 
 static bool claims(const struct workload_task *what, uint32_t key)
 {
@@ -98,7 +235,7 @@ static void check_status(struct judge *judge, lanepool_status status, uint64_t e
     }
 }
 
-void judge_pauses(struct judge *judge)
+static void judge_pauses(struct judge *judge)
 {
     for (uint32_t i = 0; i < judge->workload->pause_count; i++) {
         const struct oracle_pause *record = &judge->log->pauses[i];
@@ -113,3 +250,14 @@ void judge_pauses(struct judge *judge)
         }
     }
 }
+
+const struct workload_feature workload_feature_pause = {
+    .draw = draw,
+    .fini = fini,
+    .print_calls = print_calls,
+    .count_threads = count_threads,
+    .act = act,
+    .init_log = init_log,
+    .fini_log = fini_log,
+    .judge = judge_pauses,
+};

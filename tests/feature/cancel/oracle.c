@@ -7,8 +7,9 @@
  * tombstone blocks only tasks behind it in a lane in which it has not reached the head. With a
  * rule, it blocks tasks that conflict with it, while the tasks that it waits for are unfinished.
  */
+#include "feature/cancel/workload.h"
+
 #include "base/sizes.h"
-#include "property/judge.h"
 
 /* --- which call has cancelled which task --- */
 

@@ -9,10 +9,22 @@
  * between two attempts is a part of order and exclusion, where a task runs from its first attempt
  * to its end.
  */
+#include "feature/failure/workload.h"
+
 #include "base/sizes.h"
-#include "property/judge.h"
 
 enum { TICKET_BITS = 40 };
+
+const lanepool_failure_policy *workload_policy_of(const struct workload *workload, uint32_t task)
+{
+    static const lanepool_failure_policy none = LANEPOOL_FAILURE_POLICY_INIT;
+    const struct workload_task *what = &workload->tasks[task];
+
+    if (!workload->params.failures || what->series != WORKLOAD_NONE) {
+        return &none;
+    }
+    return what->has_policy ? &what->policy : &workload->params.policy;
+}
 
 static const lanepool_failure_policy *policy_of(const struct judge *judge, uint32_t task)
 {

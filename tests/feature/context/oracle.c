@@ -1,6 +1,6 @@
 /* Contexts of keys: the calls for each context alternate as they must, and no more contexts are
  * idle than allowed. */
-#include "property/judge.h"
+#include "feature/context/workload.h"
 
 void judge_contexts(struct judge *judge)
 {

@@ -1,5 +1,5 @@
 /* Tasks that hold their lanes for longer or shorter than their call, or hand them over. */
-#include "property/judge.h"
+#include "feature/detach/workload.h"
 
 static bool both_shared(const struct workload_claim *a, const struct workload_claim *b)
 {

@@ -1,4 +1,6 @@
 /*
+ * Draws priorities, and judges them.
+ *
  * Priorities: of the ready tasks, one of the highest level is called.
  *
  * That can be judged only if one worker runs everything, no task's level rises by waiting, and no
@@ -11,7 +13,93 @@
 #include <stdlib.h>
 
 #include "property/judge.h"
+#include "property/workload_feature.h"
+#include "property/workload_tasks.h"
 #include "property/world.h"
+
+/* --- drawing --- */
+
+/* Returns true if only submits interact with the worker, so that its choices can be judged. */
+static bool can_be_calm(const struct workload *workload)
+{
+    const struct workload_params *params = &workload->params;
+
+    return params->rule == RULE_CLAIMS && !params->waits && workload->cancel_count == 0 &&
+           params->pausers == 0 && !params->holds && !params->delays &&
+           workload->series_count == 0 && params->groups == 0 && params->pumps == 0 &&
+           !params->contexts;
+}
+
+static void make_calm(struct workload *workload)
+{
+    struct workload_params *params = &workload->params;
+
+    params->calm = true;
+    params->priority_age_ns = LANEPOOL_FOREVER;
+    params->workers = 1;
+    params->workers_min = 0;
+    params->worker_idle = 0;
+    params->pending_max = 0;
+    params->ending = END_DESTROY;
+    params->quiesce_at = 0;
+    params->look_at = 0;
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        struct workload_task *task = &workload->tasks[i];
+
+        task->form = task->form == FORM_OR_RUN ? FORM_SUBMIT : task->form;
+    }
+}
+
+static void draw(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+
+    bool calm = can_be_calm(workload);
+
+    if (params->layout == LANEPOOL_PER_WORKER || !chance(choices, calm ? 2 : 3)) {
+        return;
+    }
+    params->has_priorities = true;
+    params->priority_age_ns =
+        chance(choices, 2) ? 1 + choose(choices, params->duration_most) : LANEPOOL_FOREVER;
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        if (chance(choices, 2)) {
+            workload->tasks[i].priority = choose(choices, LANEPOOL_PRIORITY_MAX + 1);
+        }
+    }
+    if (calm && !chance(choices, 4)) {
+        make_calm(workload);
+    }
+}
+
+static void print_params(const struct workload *workload, FILE *out)
+{
+    if (workload->params.has_priorities) {
+        fprintf(out, workload->params.calm ? ", calm priorities" : ", priorities");
+    }
+}
+
+static void print_task(const struct workload_task *task, FILE *out)
+{
+    if (task->priority > 0) {
+        fprintf(out, ", priority %u", task->priority);
+    }
+}
+
+/* --- the run --- */
+
+static void fill_options(struct run *run, lanepool_options *options)
+{
+    options->priorities = run->workload->params.has_priorities;
+    options->priority_age_ns = run->workload->params.priority_age_ns;
+}
+
+static void describe(const struct task_context *context, lanepool_task *task)
+{
+    task->priority = what_of(context)->priority;
+}
+
+/* --- the oracle --- */
 
 enum { CALM_TASKS_MAX = 64 };
 
@@ -140,7 +228,7 @@ static uint32_t task_before(const struct choice *choice)
     return before;
 }
 
-void judge_priorities(struct judge *judge)
+static void judge_priorities(struct judge *judge)
 {
     const struct workload_params *params = &judge->workload->params;
     struct choice choice = { .log = judge->log,
@@ -159,3 +247,12 @@ void judge_priorities(struct judge *judge)
         }
     }
 }
+
+const struct workload_feature workload_feature_priority = {
+    .draw = draw,
+    .print_params = print_params,
+    .print_task = print_task,
+    .fill_options = fill_options,
+    .describe = describe,
+    .judge = judge_priorities,
+};

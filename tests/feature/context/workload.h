@@ -1,0 +1,17 @@
+/* Contexts that a task uses; and the oracle's part. */
+#ifndef TESTS_FEATURE_CONTEXT_WORKLOAD_H
+#define TESTS_FEATURE_CONTEXT_WORKLOAD_H
+
+#include "property/judge.h"
+#include "property/workload_tasks.h"
+
+/* Records that the task stops using the context of the key, before it ends or gives up the lane. */
+void workload_stop_using(struct task_context *self, uint32_t key);
+/* Records that the lane was not given up, and the task continues to use the set `used` of
+ * contexts. */
+void workload_go_on_using(struct task_context *self, unsigned used);
+
+/* Judges the calls for contexts. */
+void judge_contexts(struct judge *judge);
+
+#endif
