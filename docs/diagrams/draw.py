@@ -48,7 +48,7 @@ def downward_includes(folders):
     for folder in folders:
         for path in glob.glob(os.path.join(SOURCES, folder, "*.[ch]")):
             text = open(path, encoding="utf-8").read()
-            for other in re.findall(r'^#include "(\w+)/', text, re.M):
+            for other in re.findall(r'^#include "([\w/]+)/\w+\.h"', text, re.M):
                 if level.get(other, -1) > level[folder]:
                     below[folder].add(other)
     return below
@@ -90,12 +90,12 @@ def layers_dot():
            '          fontname="Helvetica", fontsize=11, margin="0.1,0.04"];',
            '    edge [fontname="Helvetica", fontsize=9, color="#90a0b0", arrowsize=0.6];']
     for folder, what in folders.items():
-        out.append("    %s [label=%s];" % (folder, label_of(folder, what, tables[folder])))
+        out.append('    "%s" [label=%s];' % (folder, label_of(folder, what, tables[folder])))
     names = list(folders)
     for upper, lower in zip(names, names[1:]):
-        out.append("    %s -> %s [style=invis, weight=10];" % (upper, lower))
+        out.append('    "%s" -> "%s" [style=invis, weight=10];' % (upper, lower))
     for folder, other in sorted(without_shortcuts(below)):
-        out.append("    %s -> %s;" % (folder, other))
+        out.append('    "%s" -> "%s";' % (folder, other))
     out += ['    labelloc=b;',
             '    label=<Grey, down: includes and calls, without those that follow from others.<br/>'
             '<font color="#3070b0">Blue: a struct of functions through which a folder calls those '

@@ -48,19 +48,20 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_thread_record *rec
     return true;
 }
 
-/* Returns the bytes that a rank needs behind the entries; 0 if it is in the rule's extension. */
-static LANEPOOL_I_COLD size_t rank_room(const lanepool_pool *pool, const lanepool_task *task)
+/* Returns the bytes that features need behind the entries. */
+static size_t features_room(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return pool->priority_queue.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
+    return pool->room.size + task->claim_count * pool->room.per_entry;
 }
 
-static LANEPOOL_I_COLD void init_rank(const lanepool_pool *pool, lanepool_i_task *block,
-                                      const lanepool_task *task)
+static LANEPOOL_I_COLD void init_features_room(lanepool_pool *pool, lanepool_i_task *block,
+                                               const lanepool_task *task)
 {
-    if (pool->priority_queue.rank_at == 0)
-        block->as.wide.rank = (lanepool_i_rank *)wide_entry(pool, block, task->claim_count);
-    lanepool_i_rank_init(lanepool_i_priority_queue_rank_of(&pool->priority_queue, block), block,
-                         task->priority);
+    if (pool->room.at == 0)
+        block->as.wide.room = wide_entry(pool, block, task->claim_count);
+    for (size_t i = 0; pool->slots.room[i] != NULL; i++)
+        if (pool->slots.room[i]->init_room != NULL)
+            pool->slots.room[i]->init_room(pool, task, block);
 }
 
 /* Returns the bytes that a task's callbacks need behind everything else. */
@@ -76,15 +77,13 @@ static void init_callbacks(const lanepool_pool *pool, lanepool_i_task *block,
     block->as.wide.release = task->release;
     if (task->cancelled == NULL)
         return;
-    char *at = (char *)wide_entry(pool, block, task->claim_count);
-    if (pool->options.priorities)
-        at += rank_room(pool, task);
-    lanepool_i_callbacks *callbacks = (lanepool_i_callbacks *)at;
+    char *end = (char *)wide_entry(pool, block, task->claim_count) + features_room(pool, task);
+    lanepool_i_callbacks *callbacks = (lanepool_i_callbacks *)end;
     *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     block->as.wide.callbacks = callbacks;
 }
 
-static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
+static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
                       size_t class)
 {
     uint64_t word = LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT;
@@ -100,18 +99,16 @@ static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const l
     block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
     block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
     atomic_init(&block->word, word);
-    if (pool->options.priorities)
-        init_rank(pool, block, task);
+    if (pool->slots.room[0] != NULL)
+        init_features_room(pool, block, task);
 }
 
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         const lanepool_task *task)
 {
-    size_t size =
-        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
-    if (pool->options.priorities)
-        size += rank_room(pool, task);
-    size += callbacks_room(task);
+    size_t size = sizeof(lanepool_i_task) + pool->extension +
+                  task->claim_count * pool->rule->entry_size + features_room(pool, task) +
+                  callbacks_room(task);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (block != NULL)

@@ -32,7 +32,6 @@
 #include "core/call_record.h"
 #include "lane/lane.h"
 #include "lanepool/key.h"
-#include "route/feature.h"
 #include "sched/thread_record.h"
 
 typedef enum lanepool_i_context_state {
@@ -113,8 +112,6 @@ void lanepool_i_contexts_fini(lanepool_pool *pool);
  * its use of the context, if any. */
 void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_uses *uses,
                                  lanepool_i_task *task, lanepool_key key);
-
-extern const lanepool_i_feature lanepool_i_feature_context;
 
 /* Returns how many contexts are open. */
 size_t lanepool_i_contexts_count(lanepool_pool *pool);

@@ -50,7 +50,7 @@ typedef struct lanepool_i_delays {
     lanepool_i_tasks due;                      /* T: fired, not appended yet */
     lanepool_i_list due_once;                  /* T: those of `due` that are not periodic */
     lanepool_i_list over_periodic;             /* T: fired and to be ended */
-    struct lanepool_i_expiry *expired;         /* T: fired and to be judged; see task_deadline.h */
+    struct lanepool_i_expiry *expired;         /* T: fired and to be judged; see task_deadline.c */
 } lanepool_i_delays;
 
 bool lanepool_i_delays_init(lanepool_pool *pool);

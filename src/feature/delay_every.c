@@ -21,7 +21,6 @@ struct lanepool_i_periodic {
     lanepool_i_callbacks callbacks; /* I: as submitted */
     lanepool_future *run_future;    /* I: one reference, the handle's; each run has another */
     uint64_t word;                  /* I: the block's word when it is built */
-    lanepool_i_charge *charge;      /* W: the block's, from a run's end until it is rebuilt */
     bool over;                      /* D: no more runs start */
     bool is_shut_down;              /* D: because of the pool's end */
     lanepool_i_link link;           /* D: in the pool's list */
@@ -195,8 +194,6 @@ static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, const lanepool_i_periodic *periodic)
 {
     lanepool_i_build_again(pool, record, task, &periodic->description);
-    if (pool->limits_lanes)
-        *lanepool_i_lane_limits_charge_of(pool, task) = periodic->charge;
     task->as.wide.future = lanepool_i_future_retain(periodic->run_future);
     store_relaxed(&task->word, periodic->word);
 }
@@ -244,7 +241,6 @@ static bool recycle_run(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
-    periodic_of_run(task)->charge = lanepool_i_lane_limits_take_charge(pool, task);
     if (load_seq(&pool->retention.word) == 0 || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_periodic_rearm(pool, record, task);

@@ -13,10 +13,7 @@
 #define LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
 
 #include "feature/delay.h"
-#include "route/feature.h"
 #include "task/task.h"
-
-extern const lanepool_i_feature lanepool_i_feature_periodic;
 
 /* Rebuilds the block, which no thread uses any more, and adds the timer for the next run. */
 void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,

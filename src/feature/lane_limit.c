@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+extern const lanepool_i_feature lanepool_i_feature_lane_limit;
+
 #define QUOTA_CLASS 0
 
 _Static_assert(sizeof(lanepool_i_lane_quota) <= LANEPOOL_I_BLOCK_MIN,
@@ -81,6 +83,20 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_rec
 
 /* --- tasks --- */
 
+/* Where a block has its charge. */
+static lanepool_i_charge **charge_of(const lanepool_pool *pool, lanepool_i_task *block)
+{
+    return lanepool_i_features_room(pool, &lanepool_i_feature_lane_limit, block);
+}
+
+/* Takes the charge out of a block; the caller owns it. */
+static lanepool_i_charge *take_charge(const lanepool_pool *pool, lanepool_i_task *block)
+{
+    lanepool_i_charge *charge = *charge_of(pool, block);
+    *charge_of(pool, block) = NULL;
+    return charge;
+}
+
 static lanepool_status charge_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    const lanepool_task *task)
 {
@@ -122,7 +138,7 @@ static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_recor
                                     const lanepool_task *task, lanepool_i_task *block)
 {
     (void)task;
-    *lanepool_i_lane_limits_charge_of(pool, block) = record->charge;
+    *charge_of(pool, block) = record->charge;
     record->charge = NULL;
     return LANEPOOL_OK;
 }
@@ -130,19 +146,19 @@ static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_recor
 static void take_charge_back(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *block)
 {
-    record->charge = lanepool_i_lane_limits_take_charge(pool, block);
+    record->charge = take_charge(pool, block);
 }
 
 static void move_charge(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver)
 {
-    *lanepool_i_lane_limits_charge_of(pool, receiver) =
-        lanepool_i_lane_limits_take_charge(pool, task);
+    *charge_of(pool, receiver) = take_charge(pool, task);
 }
 
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task)
 {
-    end_charge(pool, record, lanepool_i_lane_limits_take_charge(pool, task));
+    if (pool->limits_lanes)
+        end_charge(pool, record, take_charge(pool, task));
 }
 
 /* --- handles --- */
@@ -216,6 +232,9 @@ static bool has_lane_limits(const lanepool_options *options)
 
 const lanepool_i_feature lanepool_i_feature_lane_limit = {
     .is_wanted = has_lane_limits,
+    .offer = LANEPOOL_I_LANE_LIMITS,
+    .all_wide = true,
+    .room_size = sizeof(lanepool_i_charge *),
     .admit = charge_task,
     .unadmit = discharge_thread,
     .build = charge_block,

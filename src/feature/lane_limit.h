@@ -13,8 +13,6 @@
 
 #include "route/pool.h"
 
-extern const lanepool_i_feature lanepool_i_feature_lane_limit;
-
 /* Ends the charge of a block, if it has one. Then the caller must have waiting submitters served.
  */
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -34,25 +32,5 @@ void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane 
 
 bool lanepool_i_lane_limits_init(lanepool_pool *pool);
 void lanepool_i_lane_limits_fini(lanepool_pool *pool);
-
-/* With priorities, the rank has the charge, since the rank takes the place of the charge in the
- * block. */
-static inline lanepool_i_charge **lanepool_i_lane_limits_charge_of(const lanepool_pool *pool,
-                                                                   lanepool_i_task *block)
-{
-    return pool->options.priorities ? &block->as.wide.rank->charge : &block->as.wide.charge;
-}
-
-/* Takes the charge out of a block; the caller owns it. */
-static inline lanepool_i_charge *lanepool_i_lane_limits_take_charge(const lanepool_pool *pool,
-                                                                    lanepool_i_task *block)
-{
-    if (!pool->limits_lanes)
-        return NULL;
-    lanepool_i_charge **at = lanepool_i_lane_limits_charge_of(pool, block);
-    lanepool_i_charge *charge = *at;
-    *at = NULL;
-    return charge;
-}
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "feature/failures.h"
 #include "feature/parked.h"
-#include "feature/priority.h"
 #include "route/entries.h"
 #include "route/pool.h"
 
@@ -37,8 +36,8 @@ static void move_entry_to_void(lanepool_i_attempts *attempts, lanepool_i_lane *l
     lanepool_i_lane *void_lane = &attempts->pool->failures->void_lane;
     lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
-    if (attempts->pool->options.priorities)
-        lanepool_i_priority_withdraw(attempts->pool, task, i);
+    if (attempts->pool->slots.in_lanes != NULL)
+        attempts->pool->slots.in_lanes->withdraw_entry(attempts->pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
     entry->entry.at.lane = void_lane;
     fetch_add_relaxed(&void_lane->word, 1);

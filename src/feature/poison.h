@@ -26,8 +26,6 @@
 #include "feature/retry.h"
 #include "route/router.h"
 
-extern const lanepool_i_feature lanepool_i_feature_poison;
-
 /* Role's holder: returns true if the task leaves poisoned lanes. A barrier has no lanes, and a
  * tombstone's future may be gone. */
 static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)

@@ -9,7 +9,6 @@
 #include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
-#include "feature/priority.h"
 #include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
@@ -137,8 +136,8 @@ static void suspend_task(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     lanepool_future *future = &attempts->member.future;
     fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
-    if (pool->options.priorities)
-        lanepool_i_priority_wait_again(pool, attempts->task);
+    for (size_t i = 0; pool->slots.retried[i] != NULL; i++)
+        pool->slots.retried[i]->retried(pool, attempts->task);
     lanepool_i_mutex_lock(&future->lock);
     lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
     lanepool_i_mutex_unlock(&future->lock);

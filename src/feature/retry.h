@@ -5,9 +5,7 @@
 #define LANEPOOL_SRC_FEATURE_RETRY_H
 
 #include "future/attempts.h"
-#include "route/feature.h"
-
-extern const lanepool_i_feature lanepool_i_feature_retry;
+#include "sched/thread_record.h"
 
 /* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);

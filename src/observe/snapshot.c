@@ -7,7 +7,6 @@
 #include "core/caller_runs.h"
 #include "feature/delay.h"
 #include "feature/lane_limit.h"
-#include "feature/priority.h"
 #include "observe/snapshot_contexts.h"
 #include "observe/take_census.h"
 
@@ -60,11 +59,11 @@ static const char *label_of(const lanepool_options *options, uint32_t tag)
     return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
 }
 
-static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
-                          lanepool_snapshot_task *copied)
+static void describe_by_features(lanepool_pool *pool, lanepool_i_task *task,
+                                 lanepool_snapshot_task *described)
 {
-    if (pool->options.priorities)
-        lanepool_i_priority_read(pool, task, &copied->priority, &copied->level);
+    for (size_t i = 0; pool->slots.describe[i] != NULL; i++)
+        pool->slots.describe[i]->describe(pool, task, described);
 }
 
 static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *owned)
@@ -86,7 +85,7 @@ static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *o
                                       .pumped = lanepool_i_task_is_for_pump(row->task),
                                       .missing = row->missing,
                                       .busy_context = LANEPOOL_SNAPSHOT_NONE };
-        copy_priority(census->pool, row->task, &owned->tasks[i]);
+        describe_by_features(census->pool, row->task, &owned->tasks[i]);
     }
 }
 

@@ -37,7 +37,7 @@ static bool copy_overflow(lanepool_i_census *census)
     size_t room = count_free_rows(census);
     lanepool_i_workers *workers = &census->pool->workers;
     lanepool_i_mutex_lock(&workers->overflow_lock);
-    size_t count = lanepool_i_workers_overflow_count_locked(workers);
+    size_t count = load_relaxed(&workers->overflow_count);
     if (count <= room)
         lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
     lanepool_i_mutex_unlock(&workers->overflow_lock);

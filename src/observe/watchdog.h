@@ -18,7 +18,6 @@
 #define LANEPOOL_SRC_OBSERVE_WATCHDOG_H
 
 #include "route/census.h"
-#include "route/feature.h"
 #include "sched/thread_record.h"
 
 /* Owned by the clock thread once that has started. A check that is due at 0 is due at once. */
@@ -34,7 +33,5 @@ typedef struct lanepool_i_watchdog {
 /* Starts the clock thread if the options ask for a watchdog; called before the workers start. */
 lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool);
 void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog);
-
-extern const lanepool_i_feature lanepool_i_feature_watchdog;
 
 #endif

@@ -3,20 +3,22 @@
  *
  * - Retry is the first, since it decides how large the task's member is.
  * - A deadline is judged before the watchdog looks for slow tasks.
+ * - Priorities have room for each entry, so they come after the limits.
  */
 #include "pool/features.h"
 
-#include "feature/context.h"
-#include "feature/delay_every.h"
-#include "feature/lane_limit.h"
-#include "feature/poison.h"
-#include "feature/priority.h"
-#include "feature/retry.h"
-#include "observe/watchdog.h"
-#include "wait/task_deadline.h"
+#define FEATURES(X) \
+    X(retry)        \
+    X(deadline)     \
+    X(poison)       \
+    X(lane_limit)   \
+    X(priority)     \
+    X(context)      \
+    X(periodic)     \
+    X(watchdog)
 
-const lanepool_i_feature *const lanepool_i_features[] = {
-    &lanepool_i_feature_retry,      &lanepool_i_feature_deadline, &lanepool_i_feature_poison,
-    &lanepool_i_feature_lane_limit, &lanepool_i_feature_priority, &lanepool_i_feature_context,
-    &lanepool_i_feature_periodic,   &lanepool_i_feature_watchdog, NULL,
-};
+#define DECLARE(name) extern const lanepool_i_feature lanepool_i_feature_##name;
+FEATURES(DECLARE)
+
+#define ADDRESS(name) &lanepool_i_feature_##name,
+const lanepool_i_feature *const lanepool_i_features[] = { FEATURES(ADDRESS) NULL };

@@ -121,13 +121,6 @@ static void cancel_task(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_run_dispose(pool, record, task);
 }
 
-static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
-{
-    return pool->options.priorities
-               ? lanepool_i_priority_queue_rank_of(&pool->priority_queue, task)->priority
-               : 0;
-}
-
 static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_task *task)
 {
@@ -147,7 +140,6 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
     description.cancelled = callbacks.cancelled;
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
-        description.priority = priority_of(pool, task);
         description.tag = task->as.wide.tag;
         future = task->as.wide.future;
         if (future != NULL && future->is_member) {
@@ -158,6 +150,8 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
         const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
         if (attempts != NULL && attempts->is_own)
             description.on_failure = &attempts->policy;
+        for (size_t i = 0; pool->slots.hand_back[i] != NULL; i++)
+            pool->slots.hand_back[i]->hand_back(pool, task, &description);
     }
     description.struct_size = lanepool_i_struct_shortest_size(&description, sizeof description,
                                                               LANEPOOL_I_TASK_FIRST_SIZE);

@@ -44,16 +44,16 @@ static bool init_worker_records(lanepool_pool *pool)
     return true;
 }
 
-/* With priorities there is no quantum: a worker checks for other work after each task. */
+/* With one order for all workers there is no quantum: a worker checks for other work after each
+ * task. */
 static bool init_workers(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
-    pool->workers.quantum_tasks = options->priorities ? 0 : options->quantum_tasks;
+    pool->workers.quantum_tasks = pool->workers.order != NULL ? 0 : options->quantum_tasks;
     pool->workers.quantum_ns = options->quantum_ns;
     pool->workers.idle_ns = options->worker_idle_ns;
     return lanepool_i_workers_init(&pool->workers, options->workers, options->workers_min,
-                                   lanepool_i_work_of_pool(options), pool,
-                                   options->priorities ? &pool->priority_queue : NULL);
+                                   lanepool_i_work_of_pool(pool), pool);
 }
 
 static lanepool_status init_parts(lanepool_pool *pool)
@@ -137,17 +137,6 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_slab_fini(&pool->slab);
 }
 
-/* Returns the offset of a rank in its block, at the end of the rule's extension. Returns 0 if the
- * rule has none: then the rank is behind the entries. */
-static size_t reserve_rank(lanepool_pool *pool)
-{
-    if (pool->extension == 0)
-        return 0;
-    size_t at = sizeof(lanepool_i_task) + pool->extension;
-    pool->extension += lanepool_i_rank_size(0);
-    return at;
-}
-
 /* The clock thread first, if the pool needs it now: if it cannot be started, no worker has to be
  * stopped. */
 static lanepool_status start_threads(lanepool_pool *pool)
@@ -179,7 +168,8 @@ static const lanepool_i_router_host host = {
     .dispose_silently = lanepool_i_run_dispose_silently,
 };
 
-/* The pool and the parts of its features, in one piece of memory. */
+/* The pool and the parts of its features, in one piece of memory. Behind it are the parts that the
+ * table of features asks for. */
 struct whole {
     lanepool_pool pool;
     lanepool_i_call_records call_records;
@@ -198,12 +188,14 @@ static void free_pool(lanepool_pool *pool)
     lanepool_i_memory_free(pool);
 }
 
-static lanepool_pool *allocate_pool(void)
+static lanepool_pool *allocate_pool(const lanepool_options *options)
 {
-    struct whole *whole = lanepool_i_memory_alloc(sizeof *whole);
+    size_t size =
+        sizeof(struct whole) + lanepool_i_features_part_size(lanepool_i_features, options);
+    struct whole *whole = lanepool_i_memory_alloc(size);
     if (whole == NULL)
         return NULL;
-    memset(whole, 0, sizeof *whole);
+    memset(whole, 0, size);
     lanepool_pool *pool = &whole->pool;
     pool->call_records = &whole->call_records;
     pool->delays = &whole->delays;
@@ -234,23 +226,20 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         status = lanepool_i_contexts_read_options(&read_options, &contexts);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_pool *created = allocate_pool();
+    lanepool_pool *created = allocate_pool(&read_options);
     if (created == NULL)
         return LANEPOOL_NOMEM;
     created->options = read_options;
     created->creator = lanepool_i_creator_self();
-    created->options.contexts = NULL;
     lanepool_i_thread_name_copy(created->name, read_options.name);
     created->options.name = created->name;
     created->contexts->options = contexts;
     created->rule = lanepool_i_options_rule(&read_options);
     created->host = &host;
-    lanepool_i_slots_init(&created->slots, &read_options, lanepool_i_features);
     created->extension =
         created->rule->extension != NULL ? created->rule->extension(&read_options) : 0;
-    if (read_options.priorities)
-        lanepool_i_priority_queue_init(&created->priority_queue, read_options.priority_age_ns,
-                                       reserve_rank(created));
+    lanepool_i_features_open(created, lanepool_i_features, (struct whole *)created + 1);
+    created->options.contexts = NULL; /* the program's memory, and copied above */
     created->submitter_routes = read_options.routing == LANEPOOL_ROUTING_SUBMITTER;
     status = lanepool_i_failures_read_policy(created);
     if (status != LANEPOOL_OK) {
@@ -258,8 +247,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         return status;
     }
     created->limits_lanes = read_options.lane_pending_max != 0;
-    created->all_wide =
-        created->rule->all_wide || created->failures->has_policy || created->limits_lanes;
+    created->all_wide |= created->failures->has_policy;
     status = init_parts(created);
     if (status == LANEPOOL_OK)
         status = start_threads(created);

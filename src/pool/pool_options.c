@@ -2,14 +2,13 @@
 #include "pool/pool_options.h"
 
 #include "base/versioned.h"
-#include "route/offers.h"
+#include "pool/features.h"
 
-#define QUANTUM_TASKS_DEFAULT   64u
-#define QUANTUM_NS_DEFAULT      1000000u
-#define SLOW_TASK_NS_DEFAULT    UINT64_C(1000000000)
-#define STALLED_NS_DEFAULT      UINT64_C(10000000000)
-#define IDLE_NS_DEFAULT         UINT64_C(10000000000)
-#define PRIORITY_AGE_NS_DEFAULT UINT64_C(1000000000)
+#define QUANTUM_TASKS_DEFAULT 64u
+#define QUANTUM_NS_DEFAULT    1000000u
+#define SLOW_TASK_NS_DEFAULT  UINT64_C(1000000000)
+#define STALLED_NS_DEFAULT    UINT64_C(10000000000)
+#define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, lane_pending_max);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
@@ -63,19 +62,25 @@ static void fill_option_defaults(lanepool_options *options)
         options->slow_task_ns = SLOW_TASK_NS_DEFAULT;
     if (options->stalled_ns == 0)
         options->stalled_ns = STALLED_NS_DEFAULT;
-    if (options->priority_age_ns == 0)
-        options->priority_age_ns = PRIORITY_AGE_NS_DEFAULT;
     bool plain = options->is_compatible == NULL && options->layout == LANEPOOL_PER_KEY;
     if (options->routing == LANEPOOL_ROUTING_DEFAULT)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
 }
 
+/* Returns true if this sort of pool offers the feature, and the feature is listed. */
+static bool has_feature(const lanepool_options *options, lanepool_i_offer offer)
+{
+    const lanepool_i_feature *const *feature = lanepool_i_features;
+    while (*feature != NULL && ((*feature)->is_wanted == NULL || (*feature)->offer != offer))
+        feature++;
+    return *feature != NULL && lanepool_i_options_offer(options, offer);
+}
+
 /* To be called once the defaults are filled in. */
 static bool is_all_offered(const lanepool_options *options)
 {
-    return (!options->priorities || lanepool_i_options_offer(options, LANEPOOL_I_PRIORITIES)) &&
-           (options->lane_pending_max == 0 ||
-            lanepool_i_options_offer(options, LANEPOOL_I_LANE_LIMITS)) &&
+    return (!options->priorities || has_feature(options, LANEPOOL_I_PRIORITIES)) &&
+           (options->lane_pending_max == 0 || has_feature(options, LANEPOOL_I_LANE_LIMITS)) &&
            (options->workers_min == options->workers ||
             lanepool_i_options_offer(options, LANEPOOL_I_ELASTIC_WORKERS));
 }
@@ -96,5 +101,5 @@ const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)
         return &lanepool_i_rule_workers;
     if (options->is_compatible != NULL)
         return &lanepool_i_rule_predicate;
-    return options->priorities ? &lanepool_i_rule_keys_priorities : &lanepool_i_rule_keys;
+    return &lanepool_i_rule_keys;
 }

@@ -68,9 +68,9 @@ static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
-/* With priorities: the worker is to choose among everything accepted before. Another thread may
- * have stopped at a missing link that is made by now. No thread would route behind it before this
- * worker has run all ready tasks, so that is checked here, too. */
+/* In one order for all workers, a worker is to choose among everything accepted before. Another
+ * thread may have stopped at a missing link that is made by now. No thread would route behind it
+ * before this worker has run all ready tasks, so that is checked here, too. */
 static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -237,14 +237,15 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
     .start = pool_work_start_absent
 
 static const lanepool_i_work fixed_work = { WORK(pool_work_bring_ready) };
-static const lanepool_i_work fixed_work_with_priorities = { WORK(pool_work_bring_all_ready) };
+static const lanepool_i_work fixed_work_in_one_order = { WORK(pool_work_bring_all_ready) };
 static const lanepool_i_work elastic_work = { WORK(pool_work_retry_and_bring_ready), ELASTIC };
-static const lanepool_i_work elastic_work_with_priorities = { WORK(pool_work_retry_and_bring_all),
-                                                              ELASTIC };
+static const lanepool_i_work elastic_work_in_one_order = { WORK(pool_work_retry_and_bring_all),
+                                                           ELASTIC };
 
-const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_options *options)
+const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_pool *pool)
 {
-    if (options->workers_min < options->workers)
-        return options->priorities ? &elastic_work_with_priorities : &elastic_work;
-    return options->priorities ? &fixed_work_with_priorities : &fixed_work;
+    bool in_one_order = pool->workers.order != NULL;
+    if (pool->options.workers_min < pool->options.workers)
+        return in_one_order ? &elastic_work_in_one_order : &elastic_work;
+    return in_one_order ? &fixed_work_in_one_order : &fixed_work;
 }

@@ -6,6 +6,6 @@
 
 #include "route/pool.h"
 
-const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_options *options);
+const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_pool *pool);
 
 #endif

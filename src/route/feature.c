@@ -3,8 +3,6 @@
 
 #include "route/pool.h"
 
-#include <string.h>
-
 static void add_to_slot(lanepool_i_slot slot, const lanepool_i_feature *feature, bool has_function)
 {
     size_t i = 0;
@@ -17,27 +15,75 @@ static void add_to_slot(lanepool_i_slot slot, const lanepool_i_feature *feature,
 
 static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *feature)
 {
+    add_to_slot(slots->room, feature, feature->room_size > 0);
     add_to_slot(slots->admit, feature, feature->admit != NULL);
     add_to_slot(slots->member_size, feature, feature->member_size != NULL);
     add_to_slot(slots->build, feature, feature->build != NULL);
     add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);
     add_to_slot(slots->failed, feature, feature->failed != NULL);
+    add_to_slot(slots->retried, feature, feature->retried != NULL);
+    add_to_slot(slots->wait_inside, feature, feature->wait_inside != NULL);
     add_to_slot(slots->end_call, feature, feature->end_call != NULL);
     add_to_slot(slots->hand_over, feature, feature->hand_over != NULL);
     add_to_slot(slots->recycle, feature, feature->recycle != NULL);
     add_to_slot(slots->dispose, feature, feature->dispose != NULL);
+    add_to_slot(slots->hand_back, feature, feature->hand_back != NULL);
+    add_to_slot(slots->describe, feature, feature->describe != NULL);
     add_to_slot(slots->on_clock, feature, feature->on_clock != NULL);
     if (feature->place != NULL)
         slots->in_lanes = feature;
 }
 
-void lanepool_i_slots_init(lanepool_i_slots *slots, const lanepool_options *options,
-                           const lanepool_i_feature *const *features)
+static bool is_wanted(const lanepool_i_feature *feature, const lanepool_options *options)
 {
-    memset(slots, 0, sizeof *slots);
+    return feature->is_wanted == NULL || feature->is_wanted(options);
+}
+
+size_t lanepool_i_features_part_size(const lanepool_i_feature *const *features,
+                                     const lanepool_options *options)
+{
+    size_t size = 0;
     for (; *features != NULL; features++)
-        if ((*features)->is_wanted == NULL || (*features)->is_wanted(options))
-            add_feature(slots, *features);
+        if (is_wanted(*features, options))
+            size += (*features)->part_size;
+    return size;
+}
+
+static void open_feature(lanepool_pool *pool, const lanepool_i_feature *feature, void *part)
+{
+    add_feature(&pool->slots, feature);
+    pool->all_wide |= feature->all_wide;
+    pool->room.size += feature->room_size;
+    pool->room.per_entry += feature->room_per_entry;
+    if (feature->open != NULL)
+        feature->open(pool, part);
+}
+
+void lanepool_i_features_open(lanepool_pool *pool, const lanepool_i_feature *const *features,
+                              void *parts)
+{
+    char *part = parts;
+    pool->all_wide = pool->rule->all_wide;
+    for (; *features != NULL; features++) {
+        if (!is_wanted(*features, &pool->options))
+            continue;
+        open_feature(pool, *features, part);
+        part += (*features)->part_size;
+    }
+    if (pool->options.is_compatible == NULL || pool->room.size == 0)
+        return;
+    size_t end = pool->extension + pool->room.size;
+    pool->room = (lanepool_i_room){ .at = sizeof(lanepool_i_task) + pool->extension };
+    pool->extension = end;
+}
+
+void *lanepool_i_features_room(const lanepool_pool *pool, const lanepool_i_feature *feature,
+                               lanepool_i_task *task)
+{
+    char *room = pool->room.at != 0 ? (char *)task + pool->room.at : task->as.wide.room;
+    for (size_t i = 0; pool->slots.room[i] != feature; i++)
+        room += pool->slots.room[i]->room_size;
+    return room;
 }
 
 /* --- a submit --- */

@@ -10,19 +10,43 @@
  *
  * A function that a feature does not need is NULL. Threads: S the submitter, R the role's holder, W
  * the thread that runs or ends the task, C the clock thread.
+ *
+ * Room. A feature may have room in the block of each wide task: behind the task's entries, where
+ * `as.wide.room` leads. Under a rule with kinds, which need that field, the rooms are in front of
+ * the entries, at a fixed offset.
  */
 #ifndef LANEPOOL_SRC_ROUTE_FEATURE_H
 #define LANEPOOL_SRC_ROUTE_FEATURE_H
 
 #include "lane/lane.h"
 #include "lanepool/pool.h"
+#include "route/offers.h"
 #include "sched/thread_record.h"
 
 struct lanepool_detached;
 
 typedef struct lanepool_i_feature {
+    /* --- a pool --- */
+
     /* Returns true if the pool's options ask for the feature. NULL: every pool has it. */
     bool (*is_wanted)(const lanepool_options *options);
+    /* With `is_wanted`: the row of offers.h that says which sorts of pools offer it. */
+    lanepool_i_offer offer;
+    /* In a pool with the feature, all tasks are wide. */
+    bool all_wide;
+    /* Bytes of the pool's memory that are the feature's. */
+    size_t part_size;
+    /* A pool with the feature is created; its other parts are not made yet. `part` is all zero. */
+    void (*open)(lanepool_pool *pool, void *part);
+
+    /* --- room in a block --- */
+
+    size_t room_size;
+    /* More bytes for each entry. Only for the last feature with room; 0 under a rule with kinds. */
+    size_t room_per_entry;
+    /* Observing: initializes the room, when the block is built, and before each later run of a
+     * periodic task. */
+    void (*init_room)(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block);
 
     /* --- a submit, by S --- */
 
@@ -46,6 +70,9 @@ typedef struct lanepool_i_feature {
     void (*leave)(lanepool_pool *pool, lanepool_i_task *task);
     /* R: the task is about to leave one lane early; the last entry takes the entry's index. */
     void (*leave_entry)(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
+    /* R: the task's entry is about to leave its lane without having been granted. The entry stays
+     * in the task, and waits for nothing. */
+    void (*withdraw_entry)(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
     /* R: a cancelled rollup is about to leave its lanes one by one. */
     void (*leave_tombstone)(lanepool_pool *pool, lanepool_i_task *task);
     /* W: the receiver is about to get all lanes of the task. */
@@ -60,6 +87,10 @@ typedef struct lanepool_i_feature {
      * its lanes over ends (`has_lanes` is false). */
     bool (*failed)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    const lanepool_result *result, bool has_lanes, lanepool_i_grants *grants);
+    /* Observing: the task has failed, and will be ready again. */
+    void (*retried)(lanepool_pool *pool, lanepool_i_task *task);
+    /* Observing, by R with the waits' lock: a wait inside a task has begun. */
+    void (*wait_inside)(lanepool_pool *pool);
     /* Observing: a call with a record ends, before the task's lanes are released. */
     void (*end_call)(lanepool_pool *pool, struct lanepool_detached *call);
     /* Observing: the receiver takes the task's place in its lanes. */
@@ -71,6 +102,14 @@ typedef struct lanepool_i_feature {
     bool (*recycle)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     /* Observing: the block is about to be given back, and the task to count as finished. */
     void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
+
+    /* Observing, by R: adds to the description of a task that is handed back. */
+    void (*hand_back)(lanepool_pool *pool, lanepool_i_task *task, lanepool_task *description);
+
+    /* --- a snapshot --- */
+
+    /* Observing, by any thread that keeps the block from being reused. */
+    void (*describe)(lanepool_pool *pool, lanepool_i_task *task, lanepool_snapshot_task *described);
 
     /* --- the clock thread --- */
 
@@ -86,22 +125,43 @@ typedef const lanepool_i_feature *lanepool_i_slot[LANEPOOL_I_FEATURES_MAX + 1];
 
 /* I */
 typedef struct lanepool_i_slots {
+    lanepool_i_slot room;
     lanepool_i_slot admit;
     lanepool_i_slot member_size;
     lanepool_i_slot build;
     lanepool_i_slot refuses_start;
     lanepool_i_slot failed;
+    lanepool_i_slot retried;
+    lanepool_i_slot wait_inside;
     lanepool_i_slot end_call;
     lanepool_i_slot hand_over;
     lanepool_i_slot recycle;
     lanepool_i_slot dispose;
+    lanepool_i_slot hand_back;
+    lanepool_i_slot describe;
     lanepool_i_slot on_clock;
     const lanepool_i_feature *in_lanes; /* the one with `place` and the like, or NULL */
 } lanepool_i_slots;
 
-/* Fills the slots of a pool with these options from a list that ends with NULL. */
-void lanepool_i_slots_init(lanepool_i_slots *slots, const lanepool_options *options,
-                           const lanepool_i_feature *const *features);
+/* Where blocks have room for features. I */
+typedef struct lanepool_i_room {
+    size_t at;        /* its offset in the block; 0: `as.wide.room` leads to it */
+    size_t size;      /* bytes of it behind the entries */
+    size_t per_entry; /* more of them for each entry */
+} lanepool_i_room;
+
+/* Returns the size of the parts of the features that the options ask for. The list ends with NULL.
+ */
+size_t lanepool_i_features_part_size(const lanepool_i_feature *const *features,
+                                     const lanepool_options *options);
+/* Fills the slots of a pool that has its options, its rule and the rule's extension, and opens the
+ * features. Their parts are at `parts`. */
+void lanepool_i_features_open(lanepool_pool *pool, const lanepool_i_feature *const *features,
+                              void *parts);
+
+/* Returns the feature's room in a wide task's block. */
+void *lanepool_i_features_room(const lanepool_pool *pool, const lanepool_i_feature *feature,
+                               lanepool_i_task *task);
 
 /* S: each calls the functions of its name, and undoes them if one of them fails. */
 lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -7,7 +7,7 @@
 #ifndef LANEPOOL_SRC_ROUTE_OFFERS_H
 #define LANEPOOL_SRC_ROUTE_OFFERS_H
 
-#include "route/pool.h"
+#include "lanepool/pool.h"
 
 /* The four sorts of pools, as bits. */
 #define LANEPOOL_I_BY_KEYS         1u /* PER_KEY, by claims */
@@ -48,10 +48,5 @@ typedef enum lanepool_i_offer {
 
 /* Returns true if a pool with this layout and rule offers the feature. */
 bool lanepool_i_options_offer(const lanepool_options *options, lanepool_i_offer feature);
-
-static inline bool lanepool_i_pool_offers(const lanepool_pool *pool, lanepool_i_offer feature)
-{
-    return lanepool_i_options_offer(&pool->options, feature);
-}
 
 #endif

@@ -22,10 +22,10 @@ struct lanepool_pool {
     lanepool_i_slots slots;                 /* I */
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: of the pool's threads; may be empty */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
+    lanepool_i_room room;                   /* I: of features, in the blocks of wide tasks */
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is plain */
-    lanepool_i_priority_queue priority_queue; /* with priorities only */
-    bool limits_lanes;                        /* I: tasks are charged to quotas */
+    bool limits_lanes;                      /* I: tasks are charged to quotas */
     lanepool_i_retention retention;
     lanepool_i_workers workers;
     lanepool_i_router router;
@@ -50,6 +50,11 @@ struct lanepool_pool {
     lanepool_i_quarantine *quarantine; /* I: of records that the program has handles of */
 #endif
 };
+
+static inline bool lanepool_i_pool_offers(const lanepool_pool *pool, lanepool_i_offer feature)
+{
+    return lanepool_i_options_offer(&pool->options, feature);
+}
 
 /* Returns true in a child, made by fork(), of the process that the pool was made in. */
 static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)

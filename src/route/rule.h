@@ -107,7 +107,6 @@ typedef struct lanepool_i_rule {
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;
-extern const lanepool_i_rule lanepool_i_rule_keys_priorities;
 extern const lanepool_i_rule lanepool_i_rule_predicate;
 extern const lanepool_i_rule lanepool_i_rule_workers;
 

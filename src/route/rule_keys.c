@@ -119,12 +119,11 @@ static uint32_t resolve_wide_claims(lanepool_pool *pool, lanepool_i_thread_recor
 }
 
 static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_task *task, lanepool_i_grants *grants,
-                              bool with_priorities, bool extra_hold)
+                              lanepool_i_task *task, lanepool_i_grants *grants, bool extra_hold)
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t lanes = resolve_wide_claims(pool, record, task);
-    if (with_priorities)
+    if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->place(pool, task);
     lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
@@ -149,7 +148,7 @@ static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, la
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        route_wide(pool, record, task, grants, false, false);
+        route_wide(pool, record, task, grants, false);
     else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
         route_one_claim(pool, record, task, word, grants);
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
@@ -158,17 +157,10 @@ static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, la
         lanepool_i_grants_add(grants, task);
 }
 
-/* With priorities all tasks are wide. */
-static void keys_route_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_task *task, lanepool_i_grants *grants)
-{
-    route_wide(pool, record, task, grants, true, false);
-}
-
 static void keys_route_held(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    route_wide(pool, record, task, grants, pool->options.priorities, true);
+    route_wide(pool, record, task, grants, true);
 }
 
 static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *task,
@@ -179,9 +171,12 @@ static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *
     lanepool_i_lane_release(lane, grants);
 }
 
-static __attribute__((noinline)) void finish_wide(lanepool_i_task *task, lanepool_i_grants *grants)
+static __attribute__((noinline)) void finish_wide(lanepool_pool *pool, lanepool_i_task *task,
+                                                  lanepool_i_grants *grants)
 {
     const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->leave(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++)
         release_traced(entries[i].entry.at.lane, task, grants);
 }
@@ -189,23 +184,15 @@ static __attribute__((noinline)) void finish_wide(lanepool_i_task *task, lanepoo
 static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    (void)pool;
     (void)record;
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0) {
-        finish_wide(task, grants);
+        finish_wide(pool, task, grants);
         return;
     }
     size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++)
         release_traced(task->as.plain[i].at.lane, task, grants);
-}
-
-static void keys_finish_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                        lanepool_i_task *task, lanepool_i_grants *grants)
-{
-    pool->slots.in_lanes->leave(pool, task);
-    keys_finish(pool, record, task, grants);
 }
 
 /* --- hand-back --- */
@@ -417,7 +404,7 @@ static bool keys_init(lanepool_pool *pool)
     pool->lane_table.frozen = NULL;
     pool->lane_table.gates = NULL;
     return lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_lane_is_idle,
-                                      pool->options.allocator, pool->options.priorities);
+                                      pool->options.allocator, pool->slots.in_lanes != NULL);
 }
 
 static void keys_fini(lanepool_pool *pool)
@@ -425,29 +412,28 @@ static void keys_fini(lanepool_pool *pool)
     lanepool_i_lane_table_fini(&pool->lane_table);
 }
 
-/* The part of the table that the rules with and without priorities share. */
-#define COMMON_FUNCTIONS                                                                     \
-    .route_with_hold = keys_route_held, .entry_size = sizeof(lanepool_i_wide_entry),         \
-    .init = keys_init, .fini = keys_fini, .route_max = LANEPOOL_I_ROUTE_MAX,                 \
-    .batch_done = lanepool_i_lane_table_sweep, .reap = NULL,                                 \
-    .split_tombstone = lanepool_i_entries_split_tombstone,                                   \
-    .route_tombstone = keys_route_tombstone, .claims_lane = keys_claims_lane,                \
-    .release = lanepool_i_entries_release, .hand_over_lanes = lanepool_i_entries_hand_over,  \
-    .trim = lanepool_i_lane_table_trim, .collect = keys_collect, .claims = keys_read_claims, \
-    .each_dependent = keys_each_dependent, .end_walk = keys_end_walk,                        \
-    .census_begin = keys_census_begin, .census_entries = keys_census_entries,                \
-    .census_lane = keys_census_lane, .census_end = keys_census_end
-
 const lanepool_i_rule lanepool_i_rule_keys = {
-    COMMON_FUNCTIONS,
     .all_wide = false,
+    .entry_size = sizeof(lanepool_i_wide_entry),
+    .init = keys_init,
+    .fini = keys_fini,
     .route = keys_route,
+    .route_with_hold = keys_route_held,
+    .route_max = LANEPOOL_I_ROUTE_MAX,
+    .batch_done = lanepool_i_lane_table_sweep,
     .finish = keys_finish,
-};
-
-const lanepool_i_rule lanepool_i_rule_keys_priorities = {
-    COMMON_FUNCTIONS,
-    .all_wide = true,
-    .route = keys_route_with_priorities,
-    .finish = keys_finish_with_priorities,
+    .split_tombstone = lanepool_i_entries_split_tombstone,
+    .route_tombstone = keys_route_tombstone,
+    .claims_lane = keys_claims_lane,
+    .release = lanepool_i_entries_release,
+    .hand_over_lanes = lanepool_i_entries_hand_over,
+    .trim = lanepool_i_lane_table_trim,
+    .collect = keys_collect,
+    .claims = keys_read_claims,
+    .each_dependent = keys_each_dependent,
+    .end_walk = keys_end_walk,
+    .census_begin = keys_census_begin,
+    .census_entries = keys_census_entries,
+    .census_lane = keys_census_lane,
+    .census_end = keys_census_end,
 };

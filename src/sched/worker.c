@@ -6,18 +6,12 @@
 
 /* --- the overflow list --- */
 
-size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers)
-{
-    return workers->priority_queue != NULL ? workers->priority_queue->count
-                                           : workers->overflow.count;
-}
-
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),
                                              void *context)
 {
-    if (workers->priority_queue != NULL) {
-        lanepool_i_priority_queue_each(workers->priority_queue, found, context);
+    if (workers->order != NULL) {
+        workers->order->each(workers->order, found, context);
         return;
     }
     lanepool_i_task *task = workers->overflow.first;
@@ -27,23 +21,15 @@ void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
     }
 }
 
-static void add_overflow_locked(lanepool_i_workers *workers, lanepool_i_tasks *ready)
-{
-    uint64_t now_ns = workers->priority_queue != NULL ? lanepool_i_clock_coarse() : 0;
-    while (ready->count > 0) {
-        lanepool_i_task *task = lanepool_i_tasks_take(ready);
-        if (workers->priority_queue != NULL)
-            lanepool_i_priority_queue_add(workers->priority_queue, task, now_ns);
-        else
-            lanepool_i_tasks_add(&workers->overflow, task);
-    }
-}
-
 static void put_into_overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
     lanepool_i_mutex_lock(&workers->overflow_lock);
-    add_overflow_locked(workers, ready);
-    store_seq(&workers->overflow_count, lanepool_i_workers_overflow_count_locked(workers));
+    size_t count = load_relaxed(&workers->overflow_count) + ready->count;
+    if (workers->order != NULL)
+        workers->order->add(workers->order, ready);
+    while (ready->count > 0)
+        lanepool_i_tasks_add(&workers->overflow, lanepool_i_tasks_take(ready));
+    store_seq(&workers->overflow_count, count);
     lanepool_i_mutex_unlock(&workers->overflow_lock);
 }
 
@@ -52,11 +38,10 @@ static lanepool_i_task *take_overflow(lanepool_i_workers *workers)
     if (load_relaxed(&workers->overflow_count) == 0)
         return NULL;
     lanepool_i_mutex_lock(&workers->overflow_lock);
-    lanepool_i_task *task =
-        workers->priority_queue != NULL
-            ? lanepool_i_priority_queue_take(workers->priority_queue, lanepool_i_clock_coarse())
-            : lanepool_i_tasks_take(&workers->overflow);
-    store_relaxed(&workers->overflow_count, lanepool_i_workers_overflow_count_locked(workers));
+    lanepool_i_task *task = workers->order != NULL ? workers->order->take(workers->order)
+                                                   : lanepool_i_tasks_take(&workers->overflow);
+    store_relaxed(&workers->overflow_count,
+                  load_relaxed(&workers->overflow_count) - (task != NULL));
     lanepool_i_mutex_unlock(&workers->overflow_lock);
     return task;
 }
@@ -436,15 +421,13 @@ static void start_absent_worker(void *owner, size_t index)
 }
 
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
-                             const lanepool_i_work *work, void *owner,
-                             lanepool_i_priority_queue *queue)
+                             const lanepool_i_work *work, void *owner)
 {
     workers->worker_count = worker_count;
     atomic_init(&workers->refused_ns, 0);
     workers->work = work;
     workers->owner = owner;
     workers->overflow = (lanepool_i_tasks){ NULL, NULL, 0 };
-    workers->priority_queue = queue;
     atomic_init(&workers->overflow_count, 0);
     atomic_init(&workers->halt, 0);
     workers->all = lanepool_i_memory_alloc(worker_count * sizeof *workers->all);
@@ -457,7 +440,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         goto fini_lock;
     for (size_t i = 0; i < worker_count; i++) {
         lanepool_i_worker *worker = &workers->all[i];
-        lanepool_i_ready_ring_init(&worker->queue, queue == NULL);
+        lanepool_i_ready_ring_init(&worker->queue, workers->order == NULL);
         worker->workers = workers;
         worker->index = i;
         worker->record = NULL;

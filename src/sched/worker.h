@@ -20,17 +20,28 @@
  * thread waits until the claimer has stored its handle, and joins the worker's previous thread,
  * which has nothing left to do but end. From then on the worker belongs to the new thread.
  *
- * With priorities all ready tasks are in the overflow list, which is then a priority queue
- * (priority_queue.h); the rings take none. A worker looks around after each task, and takes the
- * first task of the highest level.
+ * A feature may keep the ready tasks in an order of its own (lanepool_i_ready_order). Then all of
+ * them are in the overflow list, and the rings take none. A worker looks around after each task.
  */
 #ifndef LANEPOOL_SRC_SCHED_WORKER_H
 #define LANEPOOL_SRC_SCHED_WORKER_H
 
-#include "sched/priority_queue.h"
 #include "sched/ready_ring.h"
 #include "sched/sleep.h"
 #include "task/event_ring.h"
+
+/* One order of all ready tasks, in place of the overflow list's. The overflow list's lock guards
+ * it. */
+typedef struct lanepool_i_ready_order lanepool_i_ready_order;
+struct lanepool_i_ready_order {
+    /* Takes all tasks over. */
+    void (*add)(lanepool_i_ready_order *order, lanepool_i_tasks *ready);
+    /* Takes the first task out. Returns NULL if there is none. */
+    lanepool_i_task *(*take)(lanepool_i_ready_order *order);
+    /* Calls `found` for each task. */
+    void (*each)(lanepool_i_ready_order *order, void (*found)(lanepool_i_task *task, void *context),
+                 void *context);
+};
 
 typedef struct lanepool_i_workers lanepool_i_workers;
 typedef struct lanepool_i_worker lanepool_i_worker;
@@ -110,15 +121,14 @@ struct lanepool_i_workers {
     _Atomic uint32_t halt;       /* A: HALT_ bits; 0 while tasks are run */
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex overflow_lock; /* P */
     lanepool_i_tasks overflow;                                      /* P */
-    lanepool_i_priority_queue *priority_queue; /* I: replaces `overflow`, or NULL */
-    _Atomic size_t overflow_count;             /* A: P writes */
+    lanepool_i_ready_order *order; /* I: replaces `overflow`, or NULL */
+    _Atomic size_t overflow_count; /* A: P writes */
 };
 
-/* The first `resident` workers never leave; the others are absent at first. `queue`: with
- * priorities, else NULL. */
+/* The first `resident` workers never leave; the others are absent at first. `order` must be set
+ * before. */
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
-                             const lanepool_i_work *work, void *owner,
-                             lanepool_i_priority_queue *queue);
+                             const lanepool_i_work *work, void *owner);
 void lanepool_i_workers_fini(lanepool_i_workers *workers);
 /* Starts the residents' threads. Returns false, with none left running, if the system refuses
  * one. */
@@ -195,8 +205,7 @@ size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers);
 /* Returns true if a ring or the overflow list holds a task, in the total order of seq_cst
  * operations. */
 bool lanepool_i_workers_have_ready(const lanepool_i_workers *workers);
-/* Count, and visit, the tasks in the overflow list, under its lock. */
-size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers);
+/* Calls `found` for each task in the overflow list, under its lock. */
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),
                                              void *context);

@@ -30,7 +30,6 @@
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
-struct lanepool_i_rank;
 
 /* In a plain task's entry: the task is a tombstone, and the entry passes as soon as it is
  * granted. */
@@ -78,9 +77,8 @@ typedef struct lanepool_i_callbacks {
  * and context, so that the front of the block is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
     union {
-        uint64_t kind;                    /* S */
-        struct lanepool_i_rank *rank;     /* S: tasks with claims have no kind; see rank.h */
-        struct lanepool_i_charge *charge; /* S, W: with lane limits and no rank; or NULL */
+        uint64_t kind; /* S */
+        void *room;    /* S: the features' room in the block, where tasks have no kinds */
     };
     lanepool_future *future; /* S: one reference, or NULL */
     union {

@@ -2,9 +2,9 @@
  * task it needs; see deadlock.h. */
 #include "wait/deadlock.h"
 
-#include "feature/priority.h"
 #include "feature/pump.h"
 #include "future/pump.h"
+#include "route/pool.h"
 
 /* --- the verdict --- */
 
@@ -51,8 +51,8 @@ static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_w
 
 static void allow_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
-    if (pool->options.priorities)
-        lanepool_i_priority_inherit_through_waits_locked(pool);
+    for (size_t i = 0; pool->slots.wait_inside[i] != NULL; i++)
+        pool->slots.wait_inside[i]->wait_inside(pool);
     if (!lanepool_i_list_is_empty(&pool->waits.pumps))
         post_pump_waits_locked(pool, wait);
 }

@@ -1,6 +1,14 @@
-/* Owns deadlines of tasks; see task_deadline.h. */
-#include "wait/task_deadline.h"
-
+/*
+ * Owns deadlines of tasks: for the start, and for each attempt. Tasks without deadlines pay
+ * nothing.
+ *
+ * A timer for the start is armed after the append, since before it the task could not be cancelled.
+ * So the submitter takes a reference to the future of each such task before the append.
+ *
+ * The clock thread judges the timers that have fired between two batches, where it may call the
+ * program. It cancels a task that has not started as lanepool_future_cancel() does; `started` and
+ * `cancelled` decide under the future's lock. So the task either starts, or is cancelled.
+ */
 #include "base/deadline.h"
 #include "core/call_record.h"
 #include "feature/delay.h"

@@ -86,7 +86,7 @@ def calls_of(sources, objects):
     owner, used = {}, collections.defaultdict(set)
     for path in objects:
         # An object lies at <...>/<sources>/<folder>/<file>, or at <target>.dir/<folder>/<file>.
-        found = re.search(r"(?:/%s|\.dir)/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
+        found = re.search(r"(?:/%s|\.dir)/((?:\w+/)+\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
         if not found:
             continue
         file = found[1]

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feature/priority/priority_queue.h"
 #include "lanepool/lanepool.h"
-#include "sched/priority_queue.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -47,7 +47,7 @@ static void begin(struct round *round, struct entry *entry)
 
 static void add(struct round *round, struct entry *entry)
 {
-    lanepool_i_priority_queue_add(&round->levels, &entry->task, round->now);
+    lanepool_i_priority_queue_add(&round->levels, &entry->rank, round->now);
     entry->ready = true;
     arrive(round, entry, entry->level);
 }
@@ -141,7 +141,7 @@ static void play(uint64_t seed, uint64_t age_ns)
     expect(round != NULL);
     round->random = seed;
     round->now = 1;
-    lanepool_i_priority_queue_init(&round->levels, age_ns, offsetof(struct entry, rank));
+    round->levels.age_ns = age_ns;
     for (size_t i = 0; i < TASKS; i++) {
         begin(round, &round->entries[i]);
     }
@@ -165,16 +165,15 @@ Test(ready_order, is_that_of_a_plain_list)
 /* A thread that waits inside a task takes all tasks out, and puts the rest back. */
 Test(ready_order, a_task_that_is_put_back_keeps_how_high_it_had_risen)
 {
-    lanepool_i_priority_queue levels;
+    lanepool_i_priority_queue levels = { .age_ns = AGE };
     struct entry low, high;
 
-    lanepool_i_priority_queue_init(&levels, AGE, offsetof(struct entry, rank));
     lanepool_i_rank_init(&low.rank, &low.task, 0);
     lanepool_i_rank_init(&high.rank, &high.task, 1);
-    lanepool_i_priority_queue_add(&levels, &low.task, 1);
+    lanepool_i_priority_queue_add(&levels, &low.rank, 1);
     expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
-    lanepool_i_priority_queue_add(&levels, &low.task, 1 + AGE);
-    lanepool_i_priority_queue_add(&levels, &high.task, 1 + AGE);
+    lanepool_i_priority_queue_add(&levels, &low.rank, 1 + AGE);
+    lanepool_i_priority_queue_add(&levels, &high.rank, 1 + AGE);
     expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
     expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &high.task);
     expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == NULL);

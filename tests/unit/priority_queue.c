@@ -1,5 +1,5 @@
 /* Ready tasks by level. tests/model/ready_order.c compares random steps with a plain list. */
-#include "sched/priority_queue.h"
+#include "feature/priority/priority_queue.h"
 #include "lanepool/future.h"
 #include "support/test.h"
 
@@ -18,14 +18,13 @@ struct fixture {
 
 static void fixture_init(struct fixture *ready, uint64_t age_ns)
 {
-    *ready = (struct fixture){ .visited = 0 };
-    lanepool_i_priority_queue_init(&ready->queue, age_ns, offsetof(struct ranked_block, rank));
+    *ready = (struct fixture){ .queue = { .age_ns = age_ns } };
 }
 
 static void add(struct fixture *ready, size_t i, uint32_t priority, uint64_t now_ns)
 {
     lanepool_i_rank_init(&ready->all[i].rank, &ready->all[i].task, priority);
-    lanepool_i_priority_queue_add(&ready->queue, &ready->all[i].task, now_ns);
+    lanepool_i_priority_queue_add(&ready->queue, &ready->all[i].rank, now_ns);
 }
 
 /* Takes a task. Returns its index, or TASKS if there is none. */
@@ -83,7 +82,7 @@ Test(priority_queue, a_level_raised_before_the_task_is_ready_counts_then)
     add(&ready, 0, 1, 1);
     lanepool_i_rank_init(&ready.all[1].rank, &ready.all[1].task, 0);
     lanepool_i_priority_queue_raise(&ready.queue, &ready.all[1].rank, 2, 1);
-    lanepool_i_priority_queue_add(&ready.queue, &ready.all[1].task, 1);
+    lanepool_i_priority_queue_add(&ready.queue, &ready.all[1].rank, 1);
     expect_eq(take(&ready, 1), 1);
     expect_eq(take(&ready, 1), 0);
 }
@@ -143,19 +142,4 @@ Test(priority_queue, each_visits_the_highest_first_and_takes_none)
     lanepool_i_priority_queue_each(&ready.queue, visit, &ready);
     expect_eq(ready.visited, 5);
     expect_eq(ready.queue.count, 5);
-}
-
-Test(priority_queue, a_block_may_point_to_its_priority_entry)
-{
-    struct fixture ready;
-    lanepool_i_rank rank;
-
-    fixture_init(&ready, LANEPOOL_FOREVER);
-    lanepool_i_priority_queue_init(&ready.queue, LANEPOOL_FOREVER, 0);
-    lanepool_i_rank_init(&rank, &ready.all[0].task, 0);
-    ready.all[0].task.as.wide.rank = &rank;
-    lanepool_i_priority_queue_add(&ready.queue, &ready.all[0].task, 1);
-    expect(rank.ready);
-    expect_eq(take(&ready, 1), 0);
-    expect(!rank.ready);
 }

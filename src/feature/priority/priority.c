@@ -1,12 +1,58 @@
-/* Owns the links between the tasks of a lane, and the tasks' levels; see priority.h. */
-#include "feature/priority.h"
-
+/*
+ * Owns priorities: the order of the ready tasks, the links between the tasks of a lane, and the
+ * tasks' levels.
+ *
+ * Priority inheritance: a task gets the level of a more urgent task that waits for it. So a task
+ * that blocks an urgent one runs before tasks that are less urgent than that one.
+ *
+ * Links. In each lane, the rank entries (rank.h) of all its tasks, granted ones included, are
+ * linked from the newest to the oldest. A task is linked before it enters the lane, and unlinked
+ * before it leaves the lane. So every linked task is alive, and no task that another one may wait
+ * for is missing. These links are not the lane's own list: they change under the overflow list's
+ * lock alone. That lock also guards the order of the ready tasks. So a task whose level is raised
+ * either becomes ready later, at its new level, or is moved in that order at once.
+ *
+ * Invariant, while the lock is free and the role's holder raises no levels: a task's level is not
+ * below the level of any task that waits for it.
+ *
+ * Raising. From each entry of a task, the role's holder walks towards the lane's head and raises
+ * the tasks there. From a SHARED entry it first skips the SHARED ones ahead: the task does not wait
+ * for them. It may stop at an EXCLUSIVE entry whose level is not lower: by the invariant, no level
+ * ahead of that one is lower. A task that is raised raises those ahead of it in its other lanes.
+ * Levels never fall, so an EXCLUSIVE entry is passed at most seven times.
+ *
+ * A wait inside a task raises the awaited task. A barrier raises no task: while it waits, every
+ * task that can be ready is one that it waits for. A tombstone raises no more tasks; those that it
+ * has raised keep their level.
+ *
+ * With a rule of the program's own, only waits inside tasks raise levels. There, a task is linked
+ * to the tasks that wait for it, not to those that it waits for.
+ */
 #include "base/planted.h"
+#include "feature/priority/priority_queue.h"
+#include "lane/lane_memory.h"
 #include "route/entries.h"
+#include "route/pool.h"
 
-static lanepool_i_rank *task_rank(lanepool_pool *pool, lanepool_i_task *task)
+extern const lanepool_i_feature lanepool_i_feature_priority;
+
+#define AGE_NS_DEFAULT UINT64_C(1000000000)
+
+/* The feature's part of a pool. */
+struct priorities {
+    lanepool_i_ready_order order; /* the first: the workers have its address */
+    lanepool_i_priority_queue queue;
+    lanepool_pool *pool;
+};
+
+static lanepool_i_priority_queue *queue_of(const lanepool_pool *pool)
 {
-    return lanepool_i_priority_queue_rank_of(&pool->priority_queue, task);
+    return &((struct priorities *)pool->workers.order)->queue;
+}
+
+static lanepool_i_rank *task_rank(const lanepool_pool *pool, lanepool_i_task *task)
+{
+    return lanepool_i_features_room(pool, &lanepool_i_feature_priority, task);
 }
 
 static void lock_ranks(lanepool_pool *pool)
@@ -122,7 +168,7 @@ static void raise_transitively(struct inheritance *inheritance)
 
 static struct inheritance begin_inheritance(lanepool_pool *pool, uint8_t level)
 {
-    return (struct inheritance){ &pool->priority_queue, NULL, lanepool_i_clock_coarse(), level };
+    return (struct inheritance){ queue_of(pool), NULL, lanepool_i_clock_coarse(), level };
 }
 
 /* Raises all tasks that this one waits for. Returns true if a level has changed. */
@@ -152,14 +198,12 @@ static bool raise_task(lanepool_pool *pool, lanepool_i_task *task, uint8_t level
     return any;
 }
 
-void lanepool_i_priority_read(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
-                              uint32_t *level)
+static uint8_t read_level(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
-    const lanepool_i_rank *rank = task_rank(pool, task);
-    *priority = rank->priority;
-    *level = rank->level;
+    uint8_t level = task_rank(pool, task)->level;
     unlock_ranks(pool);
+    return level;
 }
 
 /* --- waits inside tasks --- */
@@ -170,16 +214,15 @@ static bool raise_awaited(lanepool_pool *pool, const lanepool_i_wait *wait)
     lanepool_future *future = wait->future;
     if (wait->awaited == NULL)
         return false;
-    uint32_t priority, level;
-    lanepool_i_priority_read(pool, wait->task, &priority, &level);
+    uint8_t level = read_level(pool, wait->task);
     lanepool_i_mutex_lock(&future->lock);
-    bool any = future->task == wait->awaited && raise_task(pool, wait->awaited, (uint8_t)level);
+    bool any = future->task == wait->awaited && raise_task(pool, wait->awaited, level);
     lanepool_i_mutex_unlock(&future->lock);
     return any;
 }
 
 /* Repeats until no level changes: an awaited task may block another task that waits inside. */
-void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
+static void inherit_through_waits_locked(lanepool_pool *pool)
 {
     bool any = true;
     while (any) {
@@ -202,7 +245,7 @@ static void link_task(lanepool_pool *pool, lanepool_i_task *task)
     if (!any)
         return;
     lanepool_i_mutex_lock(&pool->waits.lock);
-    lanepool_i_priority_inherit_through_waits_locked(pool);
+    inherit_through_waits_locked(pool);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
@@ -225,7 +268,7 @@ static void unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entr
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+static void unlink_waiting_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock_ranks(pool);
     lanepool_i_rank_entry *rank_entry = &task_rank(pool, task)->rank_entries[entry];
@@ -250,7 +293,8 @@ static void move_to_receiver(lanepool_pool *pool, lanepool_i_task *task, lanepoo
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task)
+/* Forgets how far the task had risen by waiting. */
+static void reset_waiting(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -266,21 +310,92 @@ static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
     unlink_all_entries(rank);
-    lanepool_i_priority_queue_raise(&pool->priority_queue, rank, LANEPOOL_PRIORITY_MAX,
+    lanepool_i_priority_queue_raise(queue_of(pool), rank, LANEPOOL_PRIORITY_MAX,
                                     lanepool_i_clock_coarse());
     unlock_ranks(pool);
 }
+
+/* --- descriptions --- */
+
+static void describe_rank(lanepool_pool *pool, lanepool_i_task *task,
+                          lanepool_snapshot_task *described)
+{
+    described->priority = task_rank(pool, task)->priority;
+    described->level = read_level(pool, task);
+}
+
+static void hand_back_priority(lanepool_pool *pool, lanepool_i_task *task,
+                               lanepool_task *description)
+{
+    description->priority = task_rank(pool, task)->priority;
+}
+
+/* --- the order of the ready tasks --- */
+
+static void add_by_level(lanepool_i_ready_order *order, lanepool_i_tasks *ready)
+{
+    struct priorities *priorities = (struct priorities *)order;
+    uint64_t now_ns = lanepool_i_clock_coarse();
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(ready)) != NULL)
+        lanepool_i_priority_queue_add(&priorities->queue, task_rank(priorities->pool, task),
+                                      now_ns);
+}
+
+static lanepool_i_task *take_highest(lanepool_i_ready_order *order)
+{
+    struct priorities *priorities = (struct priorities *)order;
+    return lanepool_i_priority_queue_take(&priorities->queue, lanepool_i_clock_coarse());
+}
+
+static void visit_by_level(lanepool_i_ready_order *order,
+                           void (*found)(lanepool_i_task *task, void *context), void *context)
+{
+    struct priorities *priorities = (struct priorities *)order;
+    lanepool_i_priority_queue_each(&priorities->queue, found, context);
+}
+
+/* --- the feature --- */
 
 static bool has_priorities(const lanepool_options *options)
 {
     return options->priorities;
 }
 
+static void open_priorities(lanepool_pool *pool, void *part)
+{
+    uint64_t age_ns = pool->options.priority_age_ns;
+    struct priorities *priorities = part;
+    *priorities = (struct priorities){
+        .order = { .add = add_by_level, .take = take_highest, .each = visit_by_level },
+        .queue = { .age_ns = age_ns != 0 ? age_ns : AGE_NS_DEFAULT },
+        .pool = pool,
+    };
+    pool->workers.order = &priorities->order;
+}
+
+static void init_rank(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block)
+{
+    lanepool_i_rank_init(task_rank(pool, block), block, task->priority);
+}
+
 const lanepool_i_feature lanepool_i_feature_priority = {
     .is_wanted = has_priorities,
+    .offer = LANEPOOL_I_PRIORITIES,
+    .all_wide = true,
+    .part_size = sizeof(struct priorities),
+    .open = open_priorities,
+    .room_size = sizeof(lanepool_i_rank),
+    .room_per_entry = sizeof(lanepool_i_rank_entry),
+    .init_room = init_rank,
     .place = link_task,
     .leave = unlink_task,
     .leave_entry = unlink_entry,
+    .withdraw_entry = unlink_waiting_entry,
     .leave_tombstone = unlink_tombstone,
     .move_lanes = move_to_receiver,
+    .retried = reset_waiting,
+    .wait_inside = inherit_through_waits_locked,
+    .hand_back = hand_back_priority,
+    .describe = describe_rank,
 };

@@ -1,13 +1,7 @@
 /* Owns the lists of ready tasks by level; see priority_queue.h. */
-#include "sched/priority_queue.h"
+#include "feature/priority/priority_queue.h"
 
 #include "lanepool/future.h"
-
-void lanepool_i_priority_queue_init(lanepool_i_priority_queue *queue, uint64_t age_ns,
-                                    size_t rank_at)
-{
-    *queue = (lanepool_i_priority_queue){ .age_ns = age_ns, .rank_at = rank_at };
-}
 
 static void link_last(lanepool_i_priority_queue *queue, lanepool_i_rank *rank, uint8_t level,
                       uint64_t since_ns)
@@ -39,10 +33,9 @@ static void unlink_ready(lanepool_i_priority_queue *queue, lanepool_i_rank *rank
     queue->count--;
 }
 
-void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_task *task,
+void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                    uint64_t now_ns)
 {
-    lanepool_i_rank *rank = lanepool_i_priority_queue_rank_of(queue, task);
     uint8_t level = rank->standing > rank->level ? rank->standing : rank->level;
     link_last(queue, rank, level, rank->since_ns != 0 ? rank->since_ns : now_ns);
 }

@@ -15,10 +15,10 @@
  * The overflow list's lock guards everything. Adding and raising are O(1). Taking is O(levels),
  * plus O(1) for each task that rises; a task rises seven times at most.
  */
-#ifndef LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
-#define LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
+#ifndef LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
+#define LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
 
-#include "task/rank.h"
+#include "feature/priority/rank.h"
 
 /* Guards: I immutable, P the overflow list's lock. */
 typedef struct lanepool_i_priority_queue {
@@ -28,22 +28,10 @@ typedef struct lanepool_i_priority_queue {
     } lists[LANEPOOL_I_LEVELS]; /* P */
     size_t count;               /* P */
     uint64_t age_ns;            /* I: LANEPOOL_FOREVER: no task rises by waiting */
-    size_t rank_at;             /* I: the offset of ranks in blocks; 0: use as.wide.rank */
-} lanepool_i_priority_queue;
-
-void lanepool_i_priority_queue_init(lanepool_i_priority_queue *queue, uint64_t age_ns,
-                                    size_t rank_at);
-
-static inline lanepool_i_rank *
-lanepool_i_priority_queue_rank_of(const lanepool_i_priority_queue *queue, lanepool_i_task *task)
-{
-    if (queue->rank_at != 0)
-        return (lanepool_i_rank *)((char *)task + queue->rank_at);
-    return task->as.wide.rank;
-}
+} lanepool_i_priority_queue;    /* all zero but for the age: empty */
 
 /* Adds a task that has become ready, or is put back. */
-void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_task *task,
+void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                    uint64_t now_ns);
 /* Takes the first task of the highest level. Returns NULL if there is none. */
 lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns);

@@ -6,17 +6,14 @@
  * it has waited there for long (priority_queue.h).
  *
  * Each entry of the task in a lane has a *rank entry*, which is linked to the one ahead of it,
- * granted or not. So a later task finds all tasks that it has to wait for (priority.h).
+ * granted or not. So a later task finds all tasks that it has to wait for (priority.c).
  *
- * All tasks of such a pool are wide. A task with claims has its rank behind its entries;
- * `as.wide.rank` leads to it, since tasks with claims have no kind. Under a predicate the rank is
- * at the end of the block's extension.
+ * The rank is in the features' room of the task's block; see feature.h.
  *
- * Guards: I immutable, P the overflow list's lock, S the submitter until the append, W the worker
- * that runs the task.
+ * Guards: I immutable, P the overflow list's lock.
  */
-#ifndef LANEPOOL_SRC_TASK_RANK_H
-#define LANEPOOL_SRC_TASK_RANK_H
+#ifndef LANEPOOL_SRC_FEATURE_PRIORITY_RANK_H
+#define LANEPOOL_SRC_FEATURE_PRIORITY_RANK_H
 
 #include "task/task.h"
 
@@ -40,7 +37,6 @@ struct lanepool_i_rank {
     uint64_t since_ns;            /* P: when it became ready, or was last raised while ready */
     lanepool_i_rank *raised_next; /* P: in the list of tasks whose level was just raised */
     const lanepool_i_rank_entry *through; /* P: the rank entry through which it was raised */
-    struct lanepool_i_charge *charge;     /* S, W: with lane limits: its charge, or NULL */
     uint8_t priority;                     /* I */
     uint8_t level;                        /* P */
     uint8_t standing;                     /* P: its level among the ready tasks */
@@ -49,12 +45,7 @@ struct lanepool_i_rank {
     lanepool_i_rank_entry rank_entries[]; /* P */
 };
 
-static inline size_t lanepool_i_rank_size(size_t entry_count)
-{
-    return sizeof(lanepool_i_rank) + entry_count * sizeof(lanepool_i_rank_entry);
-}
-
-/* Initialises a task's rank, in memory of lanepool_i_rank_size() bytes. Submitter only. */
+/* Initialises a task's rank. Submitter only. */
 static inline void lanepool_i_rank_init(lanepool_i_rank *rank, lanepool_i_task *task,
                                         uint32_t priority)
 {
