@@ -8,7 +8,7 @@
 
 bool lanepool_i_call_records_init(lanepool_i_call_records *calls)
 {
-    calls->first = NULL;
+    lanepool_i_list_init(&calls->list);
     return lanepool_i_mutex_init(&calls->lock, LANEPOOL_I_LOCK_CALL_RECORDS);
 }
 
@@ -24,13 +24,20 @@ bool lanepool_i_run_is_of_pool(const lanepool_run *run)
     return run != NULL && run->pool != NULL;
 }
 
+static lanepool_i_call_record *find_call_locked(lanepool_i_call_records *calls,
+                                                const lanepool_i_task *task)
+{
+    LANEPOOL_I_EACH(lanepool_i_call_record, call, &calls->list, link)
+        if (call->suspended.task == task)
+            return call;
+    return NULL;
+}
+
 lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *calls,
                                                   const lanepool_i_task *task)
 {
     lanepool_i_mutex_lock(&calls->lock);
-    lanepool_i_call_record *call = calls->first;
-    while (call != NULL && call->task != task)
-        call = call->next;
+    lanepool_i_call_record *call = find_call_locked(calls, task);
     lanepool_i_mutex_unlock(&calls->lock);
     return call;
 }
@@ -38,11 +45,9 @@ lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *calls
 lanepool_i_task *lanepool_i_call_record_receiver_of(lanepool_i_call_records *calls,
                                                     const lanepool_i_task *task)
 {
-    lanepool_i_task *receiver = NULL;
     lanepool_i_mutex_lock(&calls->lock);
-    for (const lanepool_i_call_record *call = calls->first; call != NULL; call = call->next)
-        if (call->task == task)
-            receiver = call->receiver;
+    const lanepool_i_call_record *call = find_call_locked(calls, task);
+    lanepool_i_task *receiver = call != NULL ? call->receiver : NULL;
     lanepool_i_mutex_unlock(&calls->lock);
     return receiver;
 }
@@ -54,11 +59,11 @@ size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *calls, siz
 {
     size_t count = 0;
     lanepool_i_mutex_lock(&calls->lock);
-    for (const lanepool_i_call_record *call = calls->first; call != NULL; call = call->next) {
+    LANEPOOL_I_EACH(const lanepool_i_call_record, call, &calls->list, link) {
         if (call->receiver == NULL)
             continue;
         if (count < most)
-            found(call->receiver, call->task, context);
+            found(call->receiver, call->suspended.task, context);
         count++;
     }
     lanepool_i_mutex_unlock(&calls->lock);
@@ -73,28 +78,16 @@ lanepool_i_call_record *lanepool_i_call_record_make(lanepool_run *run)
     if (call == NULL)
         return NULL;
     lanepool_i_call_records *calls = run->pool->call_records;
-    *call = (lanepool_i_call_record){ .pool = run->pool, .task = run->task };
+    *call = (lanepool_i_call_record){ .pool = run->pool };
+    lanepool_i_suspended_init(&call->suspended, run->task);
     atomic_init(&call->state, 0);
     atomic_init(&call->references, 1);
     LANEPOOL_I_QUARANTINE_NAME(call, run->pool->quarantine);
     lanepool_i_mutex_lock(&calls->lock);
-    call->next = calls->first;
-    call->link = &calls->first;
-    if (call->next != NULL)
-        call->next->link = &call->next;
-    calls->first = call;
+    lanepool_i_list_add(&calls->list, &call->link);
     lanepool_i_mutex_unlock(&calls->lock);
     run->call = call;
     return call;
-}
-
-static void unlink_record(lanepool_i_call_records *calls, lanepool_i_call_record *call)
-{
-    lanepool_i_mutex_lock(&calls->lock);
-    *call->link = call->next;
-    if (call->next != NULL)
-        call->next->link = call->link;
-    lanepool_i_mutex_unlock(&calls->lock);
 }
 
 /* The future may outlive the pool, and so may the record. */
@@ -113,13 +106,15 @@ lanepool_i_task *lanepool_i_call_record_end(lanepool_pool *pool, lanepool_i_call
     lanepool_i_task *receiver = call->receiver;
     for (size_t i = 0; pool->slots.end_call[i] != NULL; i++)
         pool->slots.end_call[i]->end_call(pool, call);
-    unlink_record(pool->call_records, call);
-    if (call->detached)
+    lanepool_i_mutex_lock(&pool->call_records->lock);
+    lanepool_i_unlink(&call->link);
+    lanepool_i_mutex_unlock(&pool->call_records->lock);
+    if (lanepool_i_call_record_is_detached(call))
         lanepool_i_expiry_set_detached(call->future, NULL);
     if (receiver != NULL) {
-        pool->rule->hand_over_lanes(pool, call->task, receiver);
+        pool->rule->hand_over_lanes(pool, call->suspended.task, receiver);
         for (size_t i = 0; pool->slots.hand_over[i] != NULL; i++)
-            pool->slots.hand_over[i]->hand_over(pool, call->task, receiver);
+            pool->slots.hand_over[i]->hand_over(pool, call->suspended.task, receiver);
     }
     lanepool_i_call_record_release(call);
     return receiver;
@@ -129,12 +124,17 @@ lanepool_i_task *lanepool_i_call_record_end(lanepool_pool *pool, lanepool_i_call
 
 bool lanepool_i_call_record_returned(lanepool_i_call_record *call, lanepool_result *result)
 {
-    if (!call->detached)
+    if (!lanepool_i_call_record_is_detached(call))
         return true;
-    if ((fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_RETURNED) & LANEPOOL_I_CALL_DECIDED) == 0)
-        return false;
-    *result = call->result;
-    return true;
+    lanepool_i_suspended_tasks *suspended = &call->pool->suspended;
+    lanepool_i_mutex_lock(&suspended->lock);
+    bool decided = (load_relaxed(&call->state) & LANEPOOL_I_CALL_DECIDED) != 0;
+    if (decided)
+        *result = call->result;
+    else
+        lanepool_i_suspended_add_locked(suspended, &call->suspended, LANEPOOL_I_UNTIL_COMPLETION);
+    lanepool_i_mutex_unlock(&suspended->lock);
+    return decided;
 }
 
 bool lanepool_i_call_record_try_claim(lanepool_i_call_record *call, uint32_t bits)
@@ -159,9 +159,15 @@ bool lanepool_i_call_record_claim(lanepool_i_call_record *call, bool *busy)
 void lanepool_i_call_record_decide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_call_record *call, lanepool_result result)
 {
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     call->result = result;
-    if ((fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_DECIDED) & LANEPOOL_I_CALL_RETURNED) != 0)
-        lanepool_i_run_completed(pool, record, call);
+    (void)fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_DECIDED);
+    bool ends = call->suspended.until == LANEPOOL_I_UNTIL_COMPLETION;
+    if (ends)
+        lanepool_i_suspended_remove_locked(&call->suspended);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
+    if (ends)
+        lanepool_i_run_end_suspended(pool, record, call->suspended.task, call, result);
 }
 
 void lanepool_i_call_record_end_claimed(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -173,16 +179,19 @@ void lanepool_i_call_record_end_claimed(lanepool_pool *pool, lanepool_i_thread_r
 /* Returns a claimed task, or NULL. While the list is locked, no listed record is freed. */
 static lanepool_i_call_record *claim_one(lanepool_i_call_records *calls, bool *some_busy)
 {
+    lanepool_i_call_record *claimed = NULL;
     *some_busy = false;
     lanepool_i_mutex_lock(&calls->lock);
-    lanepool_i_call_record *call = calls->first;
-    bool busy;
-    while (call != NULL && !lanepool_i_call_record_claim(call, &busy)) {
+    LANEPOOL_I_EACH(lanepool_i_call_record, call, &calls->list, link) {
+        bool busy;
+        if (lanepool_i_call_record_claim(call, &busy)) {
+            claimed = call;
+            break;
+        }
         *some_busy |= busy;
-        call = call->next;
     }
     lanepool_i_mutex_unlock(&calls->lock);
-    return call;
+    return claimed;
 }
 
 void lanepool_i_call_records_end_all(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -8,9 +8,9 @@
  * A *detached* task ends when its function has returned and it was completed, in either order: by
  * the program, or by the library when its deadline has passed or the pool stops. The completer
  * first claims the task, which only one can. Then it sets the result and says DECIDED; the
- * function's thread says RETURNED. Each of these is a read-modify-write of `state`. The second side
- * sees what the first has done, and ends the task. Until then the task counts as a worker that has
- * not left its loop.
+ * function's thread lists the task as suspended. Both do so under the lock of the suspended tasks.
+ * The second side sees what the first has done, and ends the task. Until then the task counts as a
+ * worker that has not left its loop.
  *
  * The handle is the record. The program has a reference to it until lanepool_task_complete() has
  * answered OK or DONE, also after the library has ended the task and the pool is gone. So that call
@@ -23,6 +23,7 @@
 #define LANEPOOL_SRC_CORE_CALL_RECORD_H
 
 #include "base/quarantine.h"
+#include "future/suspended.h"
 #include "lane/lane.h"
 #include "lanepool/task.h"
 #include "sched/thread_record.h"
@@ -32,11 +33,10 @@ typedef struct lanepool_detached lanepool_i_call_record;
 /* Bits of the state. */
 enum {
     LANEPOOL_I_CALL_DETACHED = 1,
-    LANEPOOL_I_CALL_RETURNED = 2,   /* the function has returned */
-    LANEPOOL_I_CALL_CLAIMED = 4,    /* a completer is about to decide */
-    LANEPOOL_I_CALL_ENDED = 8,      /* with CLAIMED: the completer is the library */
-    LANEPOOL_I_CALL_DECIDED = 16,   /* the result is set */
-    LANEPOOL_I_CALL_GIVEN_BACK = 32 /* in a checked build: the program's reference */
+    LANEPOOL_I_CALL_CLAIMED = 2,    /* a completer is about to decide */
+    LANEPOOL_I_CALL_ENDED = 4,      /* with CLAIMED: the completer is the library */
+    LANEPOOL_I_CALL_DECIDED = 8,    /* the result is set */
+    LANEPOOL_I_CALL_GIVEN_BACK = 16 /* in a checked build: the program's reference */
 };
 
 /* The contexts that a task uses, by the numbers of its entries; NULL where it uses none. */
@@ -48,17 +48,15 @@ typedef struct lanepool_i_context_uses {
 /* Guards: I immutable, A atomic, L the list's lock, W the thread that runs the task, C the thread
  * that completes it. */
 struct lanepool_detached {
-    lanepool_i_call_record *next;  /* L */
-    lanepool_i_call_record **link; /* L: the pointer to this record in the list */
-    lanepool_pool *pool;           /* I */
-    lanepool_i_task *task;         /* I */
-    lanepool_i_task *receiver;     /* L: set by the thread that runs the task; or NULL */
-    lanepool_i_context_uses uses;  /* W: see context.h */
-    bool detached;                 /* W */
-    _Atomic uint32_t state;        /* A */
-    _Atomic uint32_t references;   /* A: the task's, and the program's if it is detached */
-    lanepool_future *future;       /* I: once detached: the task's, referenced; or NULL */
-    lanepool_result result;        /* C */
+    lanepool_i_link link;           /* L */
+    lanepool_pool *pool;            /* I */
+    lanepool_i_suspended suspended; /* until COMPLETION: its function has returned */
+    lanepool_i_task *receiver;      /* L: set by the thread that runs the task; or NULL */
+    lanepool_i_context_uses uses;   /* W: see context.h */
+    _Atomic uint32_t state;         /* A */
+    _Atomic uint32_t references;    /* A: the task's, and the program's if it is detached */
+    lanepool_future *future;        /* I: once detached: the task's, referenced; or NULL */
+    lanepool_result result;         /* C */
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantined quarantined; /* I until the last reference is given back */
 #endif
@@ -67,7 +65,7 @@ struct lanepool_detached {
 /* The list of a pool's records. */
 typedef struct lanepool_i_call_records {
     lanepool_i_mutex lock;
-    lanepool_i_call_record *first; /* L */
+    lanepool_i_list list; /* L: the newest at the end */
 } lanepool_i_call_records;
 
 bool lanepool_i_call_records_init(lanepool_i_call_records *calls);
@@ -89,8 +87,12 @@ size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *calls, siz
 /* Returns the task's record, or NULL. */
 lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *calls,
                                                   const lanepool_i_task *task);
+static inline bool lanepool_i_call_record_is_detached(const lanepool_i_call_record *call)
+{
+    return (load_relaxed(&call->state) & LANEPOOL_I_CALL_DETACHED) != 0;
+}
 /* Called when the function has returned or ended its thread. Returns true if the task ends now,
- * with *result if it was completed. */
+ * with *result if it was completed. Otherwise the task is suspended until its completion. */
 bool lanepool_i_call_record_returned(lanepool_i_call_record *call, lanepool_result *result);
 /* Any thread that holds no lock: ends each detached task of a pool that stops, as ABANDONED. Waits
  * for a completer that has claimed a task only if it should. */

@@ -392,7 +392,7 @@ static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
                                                lanepool_i_task *task, const ending *end,
                                                lanepool_i_grants *grants)
 {
-    bool detached = end->call->detached;
+    bool detached = lanepool_i_call_record_is_detached(end->call);
     lanepool_i_task *receiver = lanepool_i_call_record_end(pool, end->call);
     lanepool_i_count_up(&record->readied, receiver != NULL);
     settle_task(pool, record, task, end, receiver == NULL, grants);
@@ -416,23 +416,18 @@ static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
         lanepool_i_call_records_end_all(pool, record, false);
 }
 
-void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_call_record *call)
+void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, lanepool_i_call_record *call,
+                                  lanepool_result result)
 {
     lanepool_i_grants grants;
-    lanepool_i_task *task = call->task;
-    ending end = { future_by_word(task, load_relaxed(&task->word)), call->result, call };
-    settle_with_record(pool, record, task, &end, &grants);
-    lanepool_i_lifecycle_attend(pool, record);
-}
-
-void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_task *task, const lanepool_result *result)
-{
-    lanepool_i_grants grants;
-    ending end = { task->as.wide.future, *result, NULL };
-    settle_task(pool, record, task, &end, true, &grants);
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    ending end = { future_by_word(task, load_relaxed(&task->word)), result, call };
+    if (call != NULL) {
+        settle_with_record(pool, record, task, &end, &grants);
+    } else {
+        settle_task(pool, record, task, &end, true, &grants);
+        lanepool_i_router_put_ready(pool, record, &grants.ready);
+    }
     lanepool_i_lifecycle_attend(pool, record);
 }
 

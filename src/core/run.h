@@ -31,9 +31,11 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_wait *helper);
 /* Ends the tasks whose calls the thread was in when a task ended the thread. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Ends a detached task whose function has returned, when it is completed. Any thread. */
-void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              struct lanepool_detached *call);
+/* Ends a task that the caller has removed from the suspended tasks. `call` is a detached task's
+ * record. A task that has failed has none, and its own record must say `ends_uncalled`. */
+void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, struct lanepool_detached *call,
+                                  lanepool_result result);
 /* Calls `cancelled` if it is not NULL. */
 void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
                                    lanepool_cancelled_fn cancelled, void *context,
@@ -50,10 +52,6 @@ LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    const lanepool_i_task *task,
                                                    const lanepool_result *result, bool is_last);
-/* Ends a parked task that was skipped or dropped; its record must say `ends_uncalled`. Any thread.
- */
-void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_task *task, const lanepool_result *result);
 /* Ends a task that has failed before: completes its future and disposes of it, but releases no
  * lanes. By the role's holder, when no worker is left. */
 void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,

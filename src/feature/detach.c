@@ -26,7 +26,7 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
     if (detached != NULL)
         *detached = NULL;
     if (!lanepool_i_run_is_of_pool(run) || detached == NULL ||
-        (run->call != NULL && run->call->detached))
+        (run->call != NULL && lanepool_i_call_record_is_detached(run->call)))
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;
@@ -41,7 +41,6 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
     fetch_add_relaxed(&call->references, 1);
     call->future = future != NULL ? lanepool_i_future_retain(future) : NULL;
-    call->detached = true;
     (void)fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_DETACHED);
     *detached = call;
     return LANEPOOL_OK;

@@ -58,16 +58,16 @@ void lanepool_i_failures_sent(lanepool_pool *pool)
 
 bool lanepool_i_failures_block_some(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     bool some = pool->failures->parked + pool->failures->paused > 0;
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return some;
 }
 
 void lanepool_i_failures_count_paused(lanepool_pool *pool, size_t by)
 {
-    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     pool->failures->paused += by;
     pool->failures->changes++;
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
 }

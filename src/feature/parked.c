@@ -24,7 +24,7 @@ void lanepool_i_parked_fini(lanepool_i_failures *failures)
 
 static void add_ticket(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    uint64_t ticket = lanepool_i_task_ticket(attempts->task);
+    uint64_t ticket = lanepool_i_task_ticket(attempts->suspended.task);
     lanepool_i_attempts **chain = &failures->tickets[ticket & failures->ticket_mask];
     attempts->chained = *chain;
     *chain = attempts;
@@ -32,7 +32,7 @@ static void add_ticket(lanepool_i_failures *failures, lanepool_i_attempts *attem
 
 static void remove_ticket(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    uint64_t ticket = lanepool_i_task_ticket(attempts->task);
+    uint64_t ticket = lanepool_i_task_ticket(attempts->suspended.task);
     lanepool_i_attempts **at = &failures->tickets[ticket & failures->ticket_mask];
     while (*at != attempts)
         at = &(*at)->chained;
@@ -43,7 +43,7 @@ lanepool_i_attempts *lanepool_i_parked_find_locked(const lanepool_i_failures *fa
                                                    uint64_t ticket)
 {
     lanepool_i_attempts *attempts = failures->tickets[ticket & failures->ticket_mask];
-    while (attempts != NULL && lanepool_i_task_ticket(attempts->task) != ticket)
+    while (attempts != NULL && lanepool_i_task_ticket(attempts->suspended.task) != ticket)
         attempts = attempts->chained;
     return attempts;
 }
@@ -94,8 +94,8 @@ static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempt
     size_t changed = 0;
     if (attempts->pool->rule->route_with_hold == NULL)
         return 0;
-    for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
-        lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(attempts->task)[i];
+    for (size_t i = 0; i < lanepool_i_task_count(attempts->suspended.task); i++) {
+        lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(attempts->suspended.task)[i];
         if (lanepool_i_lane_is_void(entry->entry.at.lane))
             continue;
         change(failures, entry);
@@ -104,44 +104,47 @@ static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempt
     return changed;
 }
 
-bool lanepool_i_parked_has_lane(lanepool_i_failures *failures, const lanepool_i_lane *lane)
+bool lanepool_i_parked_has_lane(lanepool_pool *pool, const lanepool_i_lane *lane)
 {
-    lanepool_i_mutex_lock(&failures->lock);
-    const lanepool_i_wide_entry *entry = chain_of(failures, lane)->first;
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    const lanepool_i_wide_entry *entry = chain_of(pool->failures, lane)->first;
     while (entry != NULL && entry->entry.at.lane != lane)
         entry = next_in_chain(entry);
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return entry != NULL;
 }
 
-bool lanepool_i_parked_is_dropping(lanepool_i_failures *failures, const lanepool_i_lane *lane,
+bool lanepool_i_parked_is_dropping(lanepool_pool *pool, const lanepool_i_lane *lane,
                                    const void *dropped_by)
 {
     bool drops = false;
-    lanepool_i_mutex_lock(&failures->lock);
-    const lanepool_i_wide_entry *entry = chain_of(failures, lane)->first;
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    const lanepool_i_wide_entry *entry = chain_of(pool->failures, lane)->first;
     for (; entry != NULL && !drops; entry = next_in_chain(entry))
         drops = entry->entry.at.lane == lane &&
                 lanepool_i_attempts_of((lanepool_i_task *)(entry->owner & LANEPOOL_I_OWNER_TASK))
                         ->dropped_by == dropped_by;
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return drops;
 }
 
 /* --- both --- */
 
-void lanepool_i_parked_add_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+void lanepool_i_parked_add_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    attempts->is_parked = true;
+    lanepool_i_failures *failures = pool->failures;
+    lanepool_i_suspended_add_locked(&pool->suspended, &attempts->suspended,
+                                    LANEPOOL_I_UNTIL_RESOLUTION);
     failures->parked++;
     failures->changes++;
     add_ticket(failures, attempts);
     failures->poisoned += each_entry(failures, attempts, add_entry);
 }
 
-void lanepool_i_parked_remove_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+void lanepool_i_parked_remove_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    attempts->is_parked = false;
+    lanepool_i_failures *failures = pool->failures;
+    lanepool_i_suspended_remove_locked(&attempts->suspended);
     failures->parked--;
     failures->changes++;
     remove_ticket(failures, attempts);
@@ -151,34 +154,29 @@ void lanepool_i_parked_remove_locked(lanepool_i_failures *failures, lanepool_i_a
 /* --- growing --- */
 
 /* Puts all parked tasks into the new tables. */
-static void fill_again(lanepool_i_failures *failures)
+static void fill_again(lanepool_pool *pool)
 {
+    lanepool_i_failures *failures = pool->failures;
     memset(failures->tickets, 0, (failures->ticket_mask + 1) * sizeof *failures->tickets);
     memset(failures->lanes, 0, (failures->lane_mask + 1) * sizeof *failures->lanes);
-    lanepool_i_attempts *oldest = failures->first;
-    while (oldest != NULL && oldest->next != NULL)
-        oldest = oldest->next;
-    for (lanepool_i_attempts *attempts = oldest; attempts != NULL;) {
-        if (attempts->is_parked) {
-            add_ticket(failures, attempts);
-            (void)each_entry(failures, attempts, add_entry);
-        }
-        attempts = attempts->link == &failures->first
-                       ? NULL
-                       : (lanepool_i_attempts *)((char *)attempts->link -
-                                                 offsetof(lanepool_i_attempts, next));
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        lanepool_i_attempts *attempts = lanepool_i_suspended_parked(suspended);
+        if (attempts == NULL)
+            continue;
+        add_ticket(failures, attempts);
+        (void)each_entry(failures, attempts, add_entry);
     }
 }
 
 /* Another thread may have grown the tables in between; then the memory is not needed. */
-static void grow_parked_tables(lanepool_i_failures *failures, size_t ticket_count,
-                               size_t lane_count)
+static void grow_parked_tables(lanepool_pool *pool, size_t ticket_count, size_t lane_count)
 {
+    lanepool_i_failures *failures = pool->failures;
     lanepool_i_attempts **tickets = lanepool_i_memory_alloc(ticket_count * sizeof *tickets);
     lanepool_i_parked_chain *lanes = lanepool_i_memory_alloc(lane_count * sizeof *lanes);
     lanepool_i_attempts **old_tickets = tickets;
     lanepool_i_parked_chain *old_lanes = lanes;
-    lanepool_i_mutex_lock(&failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     if (tickets != NULL && lanes != NULL && ticket_count >= failures->ticket_mask + 1 &&
         lane_count >= failures->lane_mask + 1) {
         old_tickets = failures->tickets;
@@ -187,18 +185,19 @@ static void grow_parked_tables(lanepool_i_failures *failures, size_t ticket_coun
         failures->ticket_mask = ticket_count - 1;
         failures->lanes = lanes;
         failures->lane_mask = lane_count - 1;
-        fill_again(failures);
+        fill_again(pool);
     }
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (old_tickets != failures->first_tickets)
         lanepool_i_memory_free(old_tickets);
     if (old_lanes != failures->first_lanes)
         lanepool_i_memory_free(old_lanes);
 }
 
-void lanepool_i_parked_make_room(lanepool_i_failures *failures)
+void lanepool_i_parked_make_room(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&failures->lock);
+    const lanepool_i_failures *failures = pool->failures;
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     size_t ticket_count = failures->ticket_mask + 1;
     size_t lane_count = failures->lane_mask + 1;
     bool grows = failures->parked >= ticket_count || failures->poisoned >= 2 * lane_count;
@@ -206,7 +205,7 @@ void lanepool_i_parked_make_room(lanepool_i_failures *failures)
         ticket_count *= 2;
     while (failures->poisoned >= 2 * lane_count)
         lane_count *= 2;
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (grows)
-        grow_parked_tables(failures, ticket_count, lane_count);
+        grow_parked_tables(pool, ticket_count, lane_count);
 }

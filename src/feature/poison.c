@@ -32,7 +32,7 @@ static lanepool_i_attempts *avoider_attempts(const lanepool_i_task *task)
 static void move_entry_to_void(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t i,
                                lanepool_i_grants *grants)
 {
-    lanepool_i_task *task = attempts->task;
+    lanepool_i_task *task = attempts->suspended.task;
     lanepool_i_lane *void_lane = &attempts->pool->failures->void_lane;
     lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
@@ -77,7 +77,7 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
 {
     if (!lanepool_i_lane_freeze(lane))
         return;
-    if (lanepool_i_parked_has_lane(pool->failures, lane)) {
+    if (lanepool_i_parked_has_lane(pool, lane)) {
         move_avoiders_to_void(lane, grants);
         lanepool_i_lane_grant_shared(lane, grants);
     }
@@ -88,11 +88,11 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
 static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *attempts, size_t i,
                                    lanepool_i_grants *grants)
 {
-    lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
-    if (!lanepool_i_parked_has_lane(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
+    lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->suspended.task, i);
+    if (!lanepool_i_parked_has_lane(pool, lane) || !lanepool_i_lane_freeze(lane))
         return;
-    if (lanepool_i_parked_has_lane(pool->failures, lane) &&
-        !lanepool_i_entry_is_granted(lane, attempts->task))
+    if (lanepool_i_parked_has_lane(pool, lane) &&
+        !lanepool_i_entry_is_granted(lane, attempts->suspended.task))
         move_entry_to_void(attempts, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
@@ -136,12 +136,13 @@ static lanepool_i_attempts *attempts_of_message(lanepool_i_message *message)
  * lanes while the lock is held. */
 static bool get_nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **lane)
 {
-    lanepool_i_failures *failures = attempts->pool->failures;
-    lanepool_i_mutex_lock(&failures->lock);
-    bool is_valid = attempts->is_parked && i < lanepool_i_task_count(attempts->task);
+    lanepool_i_mutex *lock = &attempts->pool->suspended.lock;
+    lanepool_i_mutex_lock(lock);
+    bool is_valid = lanepool_i_suspended_parked(&attempts->suspended) != NULL &&
+                    i < lanepool_i_task_count(attempts->suspended.task);
     if (is_valid)
-        *lane = lanepool_i_entry_lane(attempts->task, i);
-    lanepool_i_mutex_unlock(&failures->lock);
+        *lane = lanepool_i_entry_lane(attempts->suspended.task, i);
+    lanepool_i_mutex_unlock(lock);
     return is_valid;
 }
 
@@ -153,10 +154,10 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_attempts *attempts = attempts_of_message(message);
     lanepool_i_lane *lane;
     lanepool_i_failures_sent(pool);
-    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     attempts->is_notifying = false;
     pool->failures->notifying--;
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     for (size_t i = 0; get_nth_lane(attempts, i, &lane); i++)
         clear_poisoned_lane(pool, lane, grants);
     lanepool_i_future_release(&attempts->member.future);

@@ -12,7 +12,8 @@
  * read the entries of a task that has just ended.
  *
  * Which lanes are poisoned. A table contains the entries of parked tasks (parked.h), chained by
- * lane through `next`, which granted entries do not need. The failures' lock guards the table.
+ * lane through `next`, which granted entries do not need. The lock of the suspended tasks
+ * guards the table.
  *
  * Why no task is missed. A task that leaves poisoned lanes is checked when it is routed, after it
  * has entered its lanes. When a task is parked, a message has the role's holder check that task's
@@ -36,9 +37,10 @@ static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)
 /* Role's holder: routes such a task, which has its ticket. */
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, lanepool_i_grants *grants);
-/* With the failures' lock: a task has been parked. Returns true if the caller must then call
- * lanepool_i_poison_notify(); the message has a reference. Returns false if no task leaves poisoned
- * lanes, or if an earlier message is on its way, which will find the task parked. */
+/* With the lock of the suspended tasks: a task has been parked. Returns true if the caller must
+ * then call lanepool_i_poison_notify(); the message has a reference. Returns false if no task
+ * leaves poisoned lanes, or if an earlier message is on its way, which will find the task parked.
+ */
 bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts);
 /* Any thread that holds no lock: sends the message. */
 void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *record,

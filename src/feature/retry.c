@@ -2,6 +2,7 @@
 #include "feature/retry.h"
 
 #include "base/deadline.h"
+#include "base/misuse.h"
 #include "core/run.h"
 #include "core/task_check.h"
 #include "feature/delay.h"
@@ -59,37 +60,14 @@ static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_rec
     attempts->ends_uncalled = false;
     attempts->failed = 0;
     attempts->pool = pool;
-    attempts->task = block;
+    lanepool_i_suspended_init(&attempts->suspended, block);
     attempts->timer.fire = fire_retry;
     attempts->timer.waits = false;
     attempts->timer.keeps_its_time = true;
-    attempts->link = NULL;
-    attempts->is_parked = false;
     attempts->dropped_by = NULL;
     attempts->is_notifying = false;
     attempts->is_refused = false;
     return create_gates(attempts, task->claim_count) ? LANEPOOL_OK : LANEPOOL_NOMEM;
-}
-
-/* --- the lists --- */
-
-static void link_attempts_locked(lanepool_i_attempts **first, lanepool_i_attempts *attempts)
-{
-    attempts->next = *first;
-    attempts->link = first;
-    if (attempts->next != NULL)
-        attempts->next->link = &attempts->next;
-    *first = attempts;
-}
-
-void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
-{
-    if (attempts->is_parked)
-        lanepool_i_parked_remove_locked(failures, attempts);
-    *attempts->link = attempts->next;
-    if (attempts->next != NULL)
-        attempts->next->link = attempts->link;
-    attempts->link = NULL;
 }
 
 /* --- retries --- */
@@ -117,16 +95,16 @@ static uint64_t retry_delay(const lanepool_i_attempts *attempts)
     return doublings < 64 && delay_ns <= most_ns >> doublings ? delay_ns << doublings : most_ns;
 }
 
-/* A thread that asks the task to stop sets `asked_to_end`, and then takes the failures' lock. So
- * either it finds the task in the list, or this thread sees `asked_to_end`. */
+/* A thread that asks the task to stop sets `asked_to_end`, and then takes the lock of the suspended
+ * tasks. So either it finds the task in the list, or this thread sees `asked_to_end`. */
 static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    link_attempts_locked(&pool->failures->first, attempts);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    lanepool_i_suspended_add_locked(&pool->suspended, &attempts->suspended, LANEPOOL_I_UNTIL_TIMER);
     lanepool_i_timers_add(&pool->delays->timers, &attempts->timer,
                           was_asked_to_stop(attempts) ? 0 : due_ns);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
 }
 
 /* Records that the task has started, and does not run now. If the pool is STOPPING, a wait inside
@@ -135,9 +113,10 @@ static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, u
 static void suspend_task(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     lanepool_future *future = &attempts->member.future;
-    fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
+    lanepool_i_task *task = attempts->suspended.task;
+    fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
     for (size_t i = 0; pool->slots.retried[i] != NULL; i++)
-        pool->slots.retried[i]->retried(pool, attempts->task);
+        pool->slots.retried[i]->retried(pool, task);
     lanepool_i_mutex_lock(&future->lock);
     lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
     lanepool_i_mutex_unlock(&future->lock);
@@ -153,15 +132,15 @@ static void call_off(lanepool_i_attempts *attempts)
     attempts->ends_uncalled = true;
 }
 
-/* Removes the task from the list of those that are ready for a retry, if it is listed. A cancel of
- * the pool does not ask it to stop from then on. */
+/* Removes a task that is READY from the list. A cancel of the pool does not ask it to stop from
+ * then on. */
 static void unlist_ready(lanepool_i_attempts *attempts)
 {
-    lanepool_i_failures *failures = attempts->pool->failures;
-    lanepool_i_mutex_lock(&failures->lock);
-    if (attempts->link != NULL)
-        lanepool_i_retry_unlist_locked(failures, attempts);
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_suspended_tasks *suspended = &attempts->pool->suspended;
+    lanepool_i_mutex_lock(&suspended->lock);
+    if (attempts->suspended.until == LANEPOOL_I_UNTIL_READY)
+        lanepool_i_suspended_remove_locked(&attempts->suspended);
+    lanepool_i_mutex_unlock(&suspended->lock);
 }
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
@@ -191,12 +170,11 @@ static bool parks_at_end(const lanepool_i_attempts *attempts)
 static void park_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                       lanepool_i_attempts *attempts)
 {
-    lanepool_i_parked_make_room(pool->failures);
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    link_attempts_locked(&pool->failures->first, attempts);
-    lanepool_i_parked_add_locked(pool->failures, attempts);
+    lanepool_i_parked_make_room(pool);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    lanepool_i_parked_add_locked(pool, attempts);
     bool notifies = lanepool_i_poison_begin_notify_locked(attempts);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (notifies)
         lanepool_i_poison_notify(pool, record, attempts);
 }
@@ -205,7 +183,7 @@ static void put_task_ready(lanepool_pool *pool, lanepool_i_thread_record *record
                            lanepool_i_attempts *attempts)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    lanepool_i_grants_add(&grants, attempts->task);
+    lanepool_i_grants_add(&grants, attempts->suspended.task);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
@@ -215,7 +193,7 @@ void lanepool_i_retry_reset(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     for (; taken != NULL; taken = taken->taken) {
         taken->failed = 0;
-        lanepool_i_grants_add(&grants, taken->task);
+        lanepool_i_grants_add(&grants, taken->suspended.task);
     }
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
@@ -227,7 +205,7 @@ static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     attempts->ends_uncalled = true;
-    lanepool_i_tasks_add(&ready, attempts->task);
+    lanepool_i_tasks_add(&ready, attempts->suspended.task);
     lanepool_i_router_put_to_workers(pool, record, &ready);
 }
 
@@ -237,10 +215,10 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *recor
 {
     lanepool_i_attempts *attempts =
         (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
-    size_t count = lanepool_i_task_count(attempts->task);
+    size_t count = lanepool_i_task_count(attempts->suspended.task);
     lanepool_i_failures_sent(pool);
     for (size_t i = 0; i < count && attempts->gates != NULL; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
+        lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->suspended.task, i);
         lanepool_i_gate *gate = attempts->gates;
         lanepool_i_gate *rest = gate->next;
         if (!lanepool_i_lane_is_void(lane) && lanepool_i_gate_close(pool, lane, gate, grants))
@@ -265,12 +243,13 @@ static void fire_retry(lanepool_i_timer *timer)
         (lanepool_i_attempts *)((char *)timer - offsetof(lanepool_i_attempts, timer));
     lanepool_pool *pool = attempts->pool;
     lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    lanepool_i_retry_unlist_locked(pool->failures, attempts);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     bool stops = was_asked_to_stop(attempts);
-    if (!stops)
-        link_attempts_locked(&pool->failures->ready, attempts);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    if (stops)
+        lanepool_i_suspended_remove_locked(&attempts->suspended);
+    else
+        attempts->suspended.until = LANEPOOL_I_UNTIL_READY;
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (stops) {
         call_off(attempts);
         end_on_worker(pool, record, attempts);
@@ -294,10 +273,10 @@ static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
         schedule_retry(pool, attempts, delay_ns);
         return;
     }
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    link_attempts_locked(&pool->failures->ready, attempts);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
-    lanepool_i_grants_add(grants, attempts->task);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    lanepool_i_suspended_add_locked(&pool->suspended, &attempts->suspended, LANEPOOL_I_UNTIL_READY);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
+    lanepool_i_grants_add(grants, attempts->suspended.task);
 }
 
 static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -341,7 +320,8 @@ void lanepool_i_retry_released_lane(const lanepool_i_task *task)
 /* If the task waits for a delayed retry, makes the retry due at once. */
 static void hasten_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    if (attempts->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer))
+    if (attempts->suspended.until == LANEPOOL_I_UNTIL_TIMER &&
+        lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer))
         lanepool_i_timers_add(&pool->delays->timers, &attempts->timer, 0);
 }
 
@@ -350,42 +330,45 @@ void lanepool_i_retry_asked_to_stop(lanepool_future *future)
     lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
     if (attempts == NULL)
         return;
-    lanepool_i_mutex_lock(&attempts->pool->failures->lock);
+    lanepool_i_mutex_lock(&attempts->pool->suspended.lock);
     hasten_locked(attempts->pool, attempts);
-    lanepool_i_mutex_unlock(&attempts->pool->failures->lock);
+    lanepool_i_mutex_unlock(&attempts->pool->suspended.lock);
 }
 
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    for (lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
-         attempts = attempts->next) {
-        if (attempts->is_parked)
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        if (suspended->until != LANEPOOL_I_UNTIL_TIMER &&
+            suspended->until != LANEPOOL_I_UNTIL_READY)
             continue;
+        lanepool_i_attempts *attempts = lanepool_i_suspended_attempts(suspended);
         store_relaxed(&attempts->member.future.asked_to_end, true);
         hasten_locked(pool, attempts);
     }
-    for (lanepool_i_attempts *attempts = pool->failures->ready; attempts != NULL;
-         attempts = attempts->next)
-        store_relaxed(&attempts->member.future.asked_to_end, true);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
 }
 
 /* --- the end of the pool --- */
 
 /* The clock thread has ended, so no timer in the heap fires any more. But other tasks that end
- * remove their deadlines from the heap, so it must not lead to memory that was freed. */
+ * remove their deadlines from the heap, so it must not lead to memory that was freed. No detached
+ * task is left: each counts as a worker. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    while (pool->failures->first != NULL) {
-        lanepool_i_attempts *attempts = pool->failures->first;
-        lanepool_i_tasks_add_unvisited(tasks, attempts->task);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        LANEPOOL_I_ASSERT(suspended->until != LANEPOOL_I_UNTIL_COMPLETION);
+        lanepool_i_attempts *attempts = lanepool_i_suspended_attempts(suspended);
+        lanepool_i_tasks_add_unvisited(tasks, suspended->task);
         (void)lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer);
-        attempts->ends_uncalled = attempts->is_parked;
-        lanepool_i_retry_unlist_locked(pool->failures, attempts);
+        attempts->ends_uncalled = lanepool_i_suspended_parked(suspended) != NULL;
+        if (attempts->ends_uncalled)
+            lanepool_i_parked_remove_locked(pool, attempts);
+        else
+            lanepool_i_suspended_remove_locked(suspended);
     }
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
 }
 
 bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -395,7 +378,6 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
     if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
         return false;
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    unlist_ready(attempts);
     if (!attempts->ends_uncalled)
         call_off(attempts);
     lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);

@@ -14,13 +14,11 @@ void lanepool_i_retry_asked_to_stop(lanepool_future *future);
 /* Asks all tasks that wait for a retry to stop. */
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
-/* With the failures' lock: removes the task from the list. */
-void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
 /* Retries parked tasks, linked through `taken`, with their attempts counted from 0. */
 void lanepool_i_retry_reset(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_attempts *taken);
 
-/* Role's holder, no worker left: collects the tasks that wait for a retry or are parked. */
+/* Role's holder, no worker left: collects the suspended tasks. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
 /* Role's holder, no worker left: ends a task that was called before: as CANCELLED between two
  * attempts, else with its last result. Returns false if it was not called. */

@@ -6,22 +6,15 @@
  *
  * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *
- *   Retry at once: the task enters the list of tasks that are ready for a retry, and is put among
- *     the ready tasks.
- *   Retry later: the task enters the pool's list; the clock thread makes it ready, as above.
- *   Park: the task enters the pool's list until it is resolved; its lanes are poisoned.
+ *   Retry at once: the task is put among the ready tasks.
+ *   Retry later: the clock thread makes the task ready.
+ *   Park: the task waits until it is resolved; its lanes are poisoned.
  *   Pause: the router pauses the task's lanes; then the task ends.
  *   End: the task ends.
  *
- * In the first four cases the task's word says STARTED from then on. Its future has recorded the
- * start before. Such a task can no longer be cancelled, only asked to stop.
- *
- * A task in the pool's list is in no other list. The thread that takes the task out, under the
- * lock, owns it: the clock thread when the timer fires, the thread that resolves it, or the
- * hand-back.
- *
- * The list of tasks that are ready for a retry only lets a cancel of the pool find them. Their
- * thread, which takes them from the ready tasks, removes them before it calls or ends them.
+ * In the first three cases the task is listed as suspended (suspended.h). In the first four its
+ * word says STARTED from then on. Its future has recorded the start before. Such a task can no
+ * longer be cancelled, only asked to stop.
  *
  * A task that must end without another call has `ends_uncalled` set and is put among the ready
  * tasks. The worker that takes it ends it. A task that is asked to stop between two attempts ends
@@ -32,13 +25,14 @@
 
 #include "base/timer_heap.h"
 #include "future/member.h"
+#include "future/suspended.h"
 #include "lane/lane.h"
 #include "lanepool/task.h"
 
 typedef struct lanepool_i_attempts lanepool_i_attempts;
 
-/* Guards: I immutable, R role's holder, L the failures' lock, W the thread that runs the task or
- * has taken it out of the list. */
+/* Guards: I immutable, R role's holder, L the lock of the suspended tasks, W the thread that runs
+ * the task or has taken it out of the list. */
 struct lanepool_i_attempts {
     lanepool_i_member member;       /* must be first: the task's future leads to this record */
     lanepool_failure_policy policy; /* I */
@@ -48,13 +42,10 @@ struct lanepool_i_attempts {
     unsigned failed;                /* W: failed attempts */
     lanepool_result result;         /* W: of the last attempt */
     lanepool_pool *pool;            /* I */
-    lanepool_i_task *task;          /* I */
+    lanepool_i_suspended suspended; /* L */
     lanepool_i_timer timer;         /* ends the delay before a retry */
-    lanepool_i_attempts *next;      /* L */
-    lanepool_i_attempts **link;   /* L: the pointer to this record in its list; NULL: not listed */
-    bool is_parked;               /* L: listed until it is resolved, not until its timer fires */
-    lanepool_i_attempts *chained; /* L: while parked: in its chain of tickets */
-    lanepool_i_attempts *taken;   /* of the thread that resolves several: the next one */
+    lanepool_i_attempts *chained;   /* L: while parked: in its chain of tickets */
+    lanepool_i_attempts *taken;     /* of the thread that resolves several: the next one */
     const void *dropped_by; /* L: the resolution that is dropping the tasks behind it, or NULL */
     bool is_notifying;      /* L: `message` is on its way to poison the lanes */
     lanepool_i_message message; /* makes the router poison or pause the task's lanes */
@@ -68,17 +59,14 @@ typedef struct lanepool_i_parked_chain {
     lanepool_i_wide_entry *last; /* not read if `first` is NULL */
 } lanepool_i_parked_chain;
 
-/* Guards: I immutable, A atomic, L the lock, which is taken before the lock of the timers. */
+/* Guards: I immutable, A atomic, L the lock of the suspended tasks. */
 typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without a policy of their own */
     bool has_policy;                /* I: `policy` asks for something */
-    lanepool_i_mutex lock;
     lanepool_i_lane void_lane;     /* replaces a poisoned lane that a task has left; see poison.h */
     _Atomic bool is_avoided;       /* A: some task does not wait in poisoned lanes */
     _Atomic size_t messages;       /* A: on their way; waits inside tasks route them, too */
-    lanepool_i_attempts *first;    /* L: tasks that wait for their timer, and parked ones */
-    lanepool_i_attempts *ready;    /* L: tasks that are ready for a retry */
-    size_t parked;                 /* L: how many of the first list are parked */
+    size_t parked;                 /* L: tasks that wait for a resolution */
     size_t paused;                 /* L: lanes that a failure has paused */
     size_t notifying;              /* L: records whose `is_notifying` is set */
     size_t dropped;                /* L: records whose `dropped_by` is set */
@@ -97,6 +85,20 @@ static inline lanepool_i_attempts *lanepool_i_attempts_of_future(lanepool_future
 {
     return future != NULL && future->is_member && lanepool_i_member_of(future)->has_policy
                ? (lanepool_i_attempts *)future
+               : NULL;
+}
+
+/* Returns the record of a suspended task that is not detached. */
+static inline lanepool_i_attempts *lanepool_i_suspended_attempts(lanepool_i_suspended *suspended)
+{
+    return LANEPOOL_I_ITEM(&suspended->link, lanepool_i_attempts, suspended.link);
+}
+
+/* Returns the record of a parked task; NULL if another task is given. */
+static inline lanepool_i_attempts *lanepool_i_suspended_parked(lanepool_i_suspended *suspended)
+{
+    return suspended->until == LANEPOOL_I_UNTIL_RESOLUTION
+               ? lanepool_i_suspended_attempts(suspended)
                : NULL;
 }
 

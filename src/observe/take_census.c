@@ -101,56 +101,52 @@ static bool copy_running_tasks(lanepool_i_census *census)
     return has_room;
 }
 
-static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
+/* READY ones were found among the ready tasks. */
+static void add_suspended_row(lanepool_i_census *census, lanepool_i_suspended *suspended)
 {
-    add_running_row(census, LANEPOOL_SNAPSHOT_NONE, task, true);
-    ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].detached = true;
+    static const lanepool_snapshot_state seen_as[] = {
+        [LANEPOOL_I_UNTIL_COMPLETION] = LANEPOOL_SNAPSHOT_RUNNING,
+        [LANEPOOL_I_UNTIL_TIMER] = LANEPOOL_SNAPSHOT_RETRYING,
+        [LANEPOOL_I_UNTIL_RESOLUTION] = LANEPOOL_SNAPSHOT_PARKED,
+    };
+    lanepool_i_census_add_row(census, suspended->task, seen_as[suspended->until],
+                              LANEPOOL_SNAPSHOT_NONE);
+    lanepool_i_census_row *row =
+        (lanepool_i_census_row *)census->rows.items + census->rows.count - 1;
+    row->detached = row->innermost = suspended->until == LANEPOOL_I_UNTIL_COMPLETION;
+    if (row->detached)
+        return;
+    const lanepool_i_attempts *attempts = lanepool_i_suspended_attempts(suspended);
+    row->attempts = attempts->failed;
+    if (suspended->until == LANEPOOL_I_UNTIL_TIMER)
+        row->retry_ns = attempts->timer.due_ns;
+}
+
+/* Copies the tasks that are suspended until `last` or what comes before it. */
+static bool copy_suspended_until(lanepool_i_census *census, lanepool_i_until last)
+{
+    lanepool_i_suspended_tasks *tasks = &census->pool->suspended;
+    bool has_room = true;
+    lanepool_i_mutex_lock(&tasks->lock);
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &tasks->list, link) {
+        if (suspended->until > last || !has_room)
+            continue;
+        has_room = count_free_rows(census) > 0;
+        if (has_room)
+            add_suspended_row(census, suspended);
+    }
+    lanepool_i_mutex_unlock(&tasks->lock);
+    return has_room;
 }
 
 static bool copy_detached_tasks(lanepool_i_census *census)
 {
-    const uint32_t over = LANEPOOL_I_CALL_RETURNED | LANEPOOL_I_CALL_DECIDED;
-    lanepool_i_call_records *calls = census->pool->call_records;
-    bool has_room = true;
-    lanepool_i_mutex_lock(&calls->lock);
-    for (const lanepool_i_call_record *call = calls->first; call != NULL && has_room;
-         call = call->next) {
-        if ((load_acquire(&call->state) & over) != LANEPOOL_I_CALL_RETURNED)
-            continue;
-        has_room = count_free_rows(census) > 0;
-        if (has_room)
-            add_detached_row(census, call->task);
-    }
-    lanepool_i_mutex_unlock(&calls->lock);
-    return has_room;
+    return copy_suspended_until(census, LANEPOOL_I_UNTIL_COMPLETION);
 }
 
-static void add_failed_row(lanepool_i_census *census, const lanepool_i_attempts *attempts)
+static bool copy_suspended_tasks(lanepool_i_census *census)
 {
-    lanepool_i_census_add_row(census, attempts->task,
-                              attempts->is_parked ? LANEPOOL_SNAPSHOT_PARKED
-                                                  : LANEPOOL_SNAPSHOT_RETRYING,
-                              LANEPOOL_SNAPSHOT_NONE);
-    lanepool_i_census_row *row =
-        (lanepool_i_census_row *)census->rows.items + census->rows.count - 1;
-    row->attempts = attempts->failed;
-    row->retry_ns = attempts->is_parked ? 0 : attempts->timer.due_ns;
-}
-
-/* Copies the tasks that wait for a retry or are parked. */
-static bool copy_failed_tasks(lanepool_i_census *census)
-{
-    lanepool_i_failures *failures = census->pool->failures;
-    bool has_room = true;
-    lanepool_i_mutex_lock(&failures->lock);
-    for (const lanepool_i_attempts *attempts = failures->first; attempts != NULL && has_room;
-         attempts = attempts->next) {
-        has_room = count_free_rows(census) > 0;
-        if (has_room)
-            add_failed_row(census, attempts);
-    }
-    lanepool_i_mutex_unlock(&failures->lock);
-    return has_room;
+    return copy_suspended_until(census, LANEPOOL_I_UNTIL_RESOLUTION);
 }
 
 /* Calls `copy` with more and more room until it returns true: all rows fit. Nothing is allocated
@@ -256,8 +252,7 @@ void lanepool_i_census_take(lanepool_i_census *census)
     lanepool_i_barrier_each(&census->pool->router, add_waiting_task, census);
     add_ready_tasks(census);
     copy_with_room(census, copy_running_tasks);
-    copy_with_room(census, copy_detached_tasks);
-    copy_with_room(census, copy_failed_tasks);
+    copy_with_room(census, copy_suspended_tasks);
     drop_finished_rows(census);
     sort_rows(census);
     for (size_t i = 0; i < census->rows.count && !census->out_of_memory; i++)

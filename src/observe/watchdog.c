@@ -166,7 +166,7 @@ static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *reco
 static bool has_detached_tasks(lanepool_i_call_records *calls)
 {
     lanepool_i_mutex_lock(&calls->lock);
-    bool has = calls->first != NULL;
+    bool has = !lanepool_i_list_is_empty(&calls->list);
     lanepool_i_mutex_unlock(&calls->lock);
     return has;
 }

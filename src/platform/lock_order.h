@@ -19,7 +19,7 @@
     X(EXECUTOR, "an executor's")             \
     X(WORK, "a work's")                      \
     X(DELAYS, "a pool's delays")             \
-    X(FAILURES, "a pool's failures")         \
+    X(SUSPENDED, "a pool's suspended tasks") \
     X(CONTEXTS, "a pool's contexts")         \
     X(FUTURE, "a future's")                  \
     X(GROUP, "a group's")                    \

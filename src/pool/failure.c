@@ -56,18 +56,18 @@ static bool read_claim(const lanepool_pool *pool, lanepool_i_task *task, size_t 
     return true;
 }
 
-static void measure_parked_locked(const lanepool_pool *pool, struct room *room)
+static void measure_parked_locked(lanepool_pool *pool, struct room *room)
 {
     *room = (struct room){ 0, 0, 0 };
-    for (const lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
-         attempts = attempts->next) {
-        if (!attempts->is_parked)
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        const lanepool_i_attempts *attempts = lanepool_i_suspended_parked(suspended);
+        if (attempts == NULL)
             continue;
         room->tasks++;
-        room->claims += lanepool_i_task_is_barrier(attempts->task);
-        for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
+        room->claims += lanepool_i_task_is_barrier(attempts->suspended.task);
+        for (size_t i = 0; i < lanepool_i_task_count(attempts->suspended.task); i++) {
             lanepool_claim claim;
-            if (!read_claim(pool, attempts->task, i, &claim))
+            if (!read_claim(pool, attempts->suspended.task, i, &claim))
                 continue;
             room->claims++;
             room->bytes += claim.key.size;
@@ -90,7 +90,7 @@ static void add_claim(struct listed *listed, lanepool_claim claim)
 static void add_task(const lanepool_pool *pool, struct listed *listed,
                      const lanepool_i_attempts *attempts)
 {
-    lanepool_i_task *task = attempts->task;
+    lanepool_i_task *task = attempts->suspended.task;
     size_t before = listed->used.claims;
     if (lanepool_i_task_is_barrier(task))
         add_claim(listed, lanepool_claim_all());
@@ -135,14 +135,15 @@ static bool is_room_enough(const struct room *needed, const struct room *room)
 static bool copy_parked_tasks(lanepool_pool *pool, struct listed *listed, const struct room *room,
                               struct room *needed)
 {
-    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     measure_parked_locked(pool, needed);
     bool has_room = is_room_enough(needed, room);
-    for (const lanepool_i_attempts *attempts = has_room ? pool->failures->first : NULL;
-         attempts != NULL; attempts = attempts->next)
-        if (attempts->is_parked)
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        const lanepool_i_attempts *attempts = lanepool_i_suspended_parked(suspended);
+        if (has_room && attempts != NULL)
             add_task(pool, listed, attempts);
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    }
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return has_room;
 }
 
@@ -242,23 +243,23 @@ static bool may_resolve(const lanepool_i_attempts *attempts, lanepool_resolution
 
 /* Takes a parked task to resolve it. With DROP, it stays in the list until the tasks behind it are
  * cancelled, since that can fail. */
-static void take_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts,
-                        lanepool_resolution how, const void *by)
+static void take_locked(lanepool_pool *pool, lanepool_i_attempts *attempts, lanepool_resolution how,
+                        const void *by)
 {
     if (how != LANEPOOL_RESOLVE_DROP) {
-        lanepool_i_retry_unlist_locked(failures, attempts);
+        lanepool_i_parked_remove_locked(pool, attempts);
         return;
     }
     attempts->dropped_by = by;
-    failures->dropped++;
+    pool->failures->dropped++;
 }
 
-static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t ticket,
+static lanepool_status take_parked_task(lanepool_pool *pool, uint64_t ticket,
                                         lanepool_resolution how, lanepool_i_attempts **taken)
 {
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_mutex_lock(&failures->lock);
-    lanepool_i_attempts *attempts = lanepool_i_parked_find_locked(failures, ticket);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    lanepool_i_attempts *attempts = lanepool_i_parked_find_locked(pool->failures, ticket);
     if (attempts == NULL)
         status = LANEPOOL_DONE;
     else if (attempts->dropped_by != NULL)
@@ -267,32 +268,31 @@ static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t 
         status = LANEPOOL_INVALID;
     if (status == LANEPOOL_OK) {
         attempts->taken = NULL;
-        take_locked(failures, attempts, how, taken);
+        take_locked(pool, attempts, how, taken);
     }
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     *taken = attempts;
     return status;
 }
 
-/* The list begins with the task that was parked last, and the result with the first one. */
-static size_t take_all_parked(lanepool_i_failures *failures, lanepool_resolution how,
+/* The result begins with the task that was parked first. */
+static size_t take_all_parked(lanepool_pool *pool, lanepool_resolution how,
                               lanepool_i_attempts **taken)
 {
     size_t count = 0;
-    *taken = NULL;
-    lanepool_i_mutex_lock(&failures->lock);
-    lanepool_i_attempts *next;
-    for (lanepool_i_attempts *attempts = failures->first; attempts != NULL; attempts = next) {
-        next = attempts->next;
-        if (!attempts->is_parked || attempts->dropped_by != NULL || !may_resolve(attempts, how))
+    lanepool_i_attempts **last = taken;
+    lanepool_i_mutex_lock(&pool->suspended.lock);
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &pool->suspended.list, link) {
+        lanepool_i_attempts *attempts = lanepool_i_suspended_parked(suspended);
+        if (attempts == NULL || attempts->dropped_by != NULL || !may_resolve(attempts, how))
             continue;
-        attempts->taken = *taken;
-        *taken = attempts;
+        take_locked(pool, attempts, how, taken);
+        *last = attempts;
+        last = &attempts->taken;
         count++;
     }
-    for (lanepool_i_attempts *attempts = *taken; attempts != NULL; attempts = attempts->taken)
-        take_locked(failures, attempts, how, taken);
-    lanepool_i_mutex_unlock(&failures->lock);
+    *last = NULL;
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return count;
 }
 
@@ -302,9 +302,8 @@ static void end_parked_tasks(lanepool_pool *pool, lanepool_i_thread_record *reco
 {
     while (taken != NULL) {
         lanepool_i_attempts *next = taken->taken;
-        lanepool_result result = taken->result;
         taken->ends_uncalled = true;
-        lanepool_i_run_end_parked(pool, record, taken->task, &result);
+        lanepool_i_run_end_suspended(pool, record, taken->suspended.task, NULL, taken->result);
         taken = next;
     }
 }
@@ -317,14 +316,14 @@ static lanepool_status drop_parked_tasks(lanepool_pool *pool, lanepool_i_thread_
 {
     lanepool_status status =
         *taken != NULL ? lanepool_i_cancel_behind(pool, record, taken) : LANEPOOL_OK;
-    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     for (lanepool_i_attempts *attempts = *taken; attempts != NULL; attempts = attempts->taken) {
         attempts->dropped_by = NULL;
         pool->failures->dropped--;
         if (status == LANEPOOL_OK)
-            lanepool_i_retry_unlist_locked(pool->failures, attempts);
+            lanepool_i_parked_remove_locked(pool, attempts);
     }
-    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (status == LANEPOOL_OK)
         end_parked_tasks(pool, record, *taken);
     else
@@ -375,7 +374,7 @@ lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lane
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_attempts *taken;
-    status = take_parked_task(pool->failures, ticket, how, &taken);
+    status = take_parked_task(pool, ticket, how, &taken);
     if (status == LANEPOOL_OK)
         status = resolve_taken(pool, record, how, &taken);
     lanepool_i_lifecycle_count_out(pool, record);
@@ -392,7 +391,7 @@ lanepool_status lanepool_pool_resolve_all(lanepool_pool *pool, lanepool_resoluti
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_attempts *taken;
-    size_t taken_count = take_all_parked(pool->failures, how, &taken);
+    size_t taken_count = take_all_parked(pool, how, &taken);
     status = resolve_taken(pool, record, how, &taken);
     if (count != NULL && status == LANEPOOL_OK)
         *count = taken_count;

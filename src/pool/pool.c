@@ -79,10 +79,10 @@ static lanepool_status init_parts(lanepool_pool *pool)
         goto fini_call_records;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
     lanepool_i_parked_init(pool->failures);
-    if (!lanepool_i_mutex_init(&pool->failures->lock, LANEPOOL_I_LOCK_FAILURES))
+    if (!lanepool_i_suspended_tasks_init(&pool->suspended))
         goto fini_delays;
     if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
-        goto fini_failures;
+        goto fini_suspended;
     if (!pool->rule->init(pool))
         goto fini_lifecycle;
     if (!lanepool_i_lane_limits_init(pool))
@@ -98,8 +98,8 @@ fini_rule:
     pool->rule->fini(pool);
 fini_lifecycle:
     lanepool_i_lifecycle_fini(&pool->lifecycle);
-fini_failures:
-    lanepool_i_mutex_fini(&pool->failures->lock);
+fini_suspended:
+    lanepool_i_mutex_fini(&pool->suspended.lock);
 fini_delays:
     lanepool_i_delays_fini(pool);
 fini_call_records:
@@ -126,7 +126,7 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_gates_fini(pool);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
-    lanepool_i_mutex_fini(&pool->failures->lock);
+    lanepool_i_mutex_fini(&pool->suspended.lock);
     lanepool_i_parked_fini(pool->failures);
     lanepool_i_delays_fini(pool);
     lanepool_i_call_records_fini(pool->call_records);

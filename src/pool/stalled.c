@@ -7,13 +7,14 @@
 
 /* Returns the number of parked tasks. Sets *blocks if parked tasks or paused lanes block others, no
  * parked task is being dropped, and no lane is being notified. */
-static uint64_t count_parked(lanepool_i_failures *failures, uint64_t *changes, bool *blocks)
+static uint64_t count_parked(lanepool_pool *pool, uint64_t *changes, bool *blocks)
 {
-    lanepool_i_mutex_lock(&failures->lock);
+    const lanepool_i_failures *failures = pool->failures;
+    lanepool_i_mutex_lock(&pool->suspended.lock);
     size_t parked = failures->parked;
     *blocks = parked + failures->paused > 0 && failures->notifying + failures->dropped == 0;
     *changes = failures->changes;
-    lanepool_i_mutex_unlock(&failures->lock);
+    lanepool_i_mutex_unlock(&pool->suspended.lock);
     return parked;
 }
 
@@ -33,12 +34,12 @@ bool lanepool_i_only_parked_left(lanepool_pool *pool)
     uint64_t after;
     bool blocks;
     uint64_t finished = lanepool_i_thread_records_finished(&pool->records);
-    uint64_t parked = count_parked(pool->failures, &before, &blocks);
+    uint64_t parked = count_parked(pool, &before, &blocks);
     if (!blocks || load_seq(&pool->lifecycle.cancels) != 0)
         return false;
     uint64_t readied = lanepool_i_thread_records_readied(&pool->records);
     uint64_t accepted = lanepool_i_thread_records_accepted(&pool->records);
-    (void)count_parked(pool->failures, &after, &blocks);
+    (void)count_parked(pool, &after, &blocks);
     bool none_active = readied - finished == parked || PLANTED(PARKED_TOO_SOON);
     return before == after && accepted != finished && none_active &&
            is_everything_routed(pool, accepted);

@@ -15,7 +15,7 @@
  *
  * 1. Each finish that is seen shows that the task became ready. A thread counts a task as ready
  *    before it passes the task on, so before the finish is counted; and the finish is a release.
- * 2. Each parked task that is seen shows the same, by the failures' lock.
+ * 2. Each parked task that is seen shows the same, by the lock of the suspended tasks.
  * 3. So the two sides are equal only if each task that is seen to become ready is seen to finish or
  *    is parked. Suppose that another task was active. No holder of the role has made it ready: each
  *    hold of the role counts before it ends. So a task that ended has made it ready, and its thread

@@ -3,6 +3,7 @@
 #define LANEPOOL_SRC_ROUTE_POOL_H
 
 #include "base/quarantine.h"
+#include "future/suspended.h"
 #include "lanepool/pool.h"
 #include "route/feature.h"
 #include "route/lane_table.h"
@@ -39,6 +40,7 @@ struct lanepool_pool {
     lanepool_i_worker_lanes worker_lanes;
     lanepool_i_waits waits;
     lanepool_i_lifecycle lifecycle;
+    lanepool_i_suspended_tasks suspended;
     /* I: the parts of features; each feature's header defines its type. */
     struct lanepool_i_call_records *call_records;
     struct lanepool_i_delays *delays;

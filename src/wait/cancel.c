@@ -356,7 +356,7 @@ static bool is_behind_dropped(const struct cancelling *cancelling, lanepool_i_ta
     for (size_t i = lanepool_i_task_count(task); i > 0; i--) {
         const lanepool_i_lane *lane = claimed_lane(pool, task, i - 1);
         if (lane != NULL && !lanepool_i_lane_is_void(lane) &&
-            lanepool_i_parked_is_dropping(pool->failures, lane, cancelling->dropped_by))
+            lanepool_i_parked_is_dropping(pool, lane, cancelling->dropped_by))
             return true;
     }
     return false;
