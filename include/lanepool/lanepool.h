@@ -13,6 +13,7 @@
 #include "lanepool/inspect.h"
 #include "lanepool/key.h"
 #include "lanepool/pool.h"
+#include "lanepool/replay.h"
 #include "lanepool/schedule.h"
 #include "lanepool/sequence.h"
 #include "lanepool/status.h"
