@@ -13,11 +13,16 @@ void memory_set_message(const char *message)
     end_message = message;
 }
 
+void memory_fail(void)
+{
+    fprintf(stderr, "%s\n", end_message);
+    exit(1);
+}
+
 static void *require_memory(void *memory)
 {
     if (!memory) {
-        fprintf(stderr, "%s\n", end_message);
-        exit(1);
+        memory_fail();
     }
     return memory;
 }

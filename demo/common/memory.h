@@ -10,6 +10,9 @@
 /* Sets the message; the default is "out of memory". The text is not copied. */
 void memory_set_message(const char *message);
 
+/* Ends the program, because memory cannot be allocated. */
+_Noreturn void memory_fail(void);
+
 /* Returns zeroed memory for count items; never NULL. */
 void *memory_zeroed(size_t count, size_t item_size);
 

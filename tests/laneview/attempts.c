@@ -26,7 +26,7 @@ Test(attempts, idle_worker_names_the_task_that_has_failed)
     struct model_span *spans = story.model.workers[0].spans;
     size_t last = story.model.workers[0].span_count - 1;
     expect_eq(spans[last].kind, MODEL_BLOCKED);
-    expect_eq(spans[last].holder_state, MODEL_PARKED);
+    expect_eq(spans[last].holder_state, LANEPOOL_REPLAY_PARKED);
     expect_eq(spans[last].from, 60);
     expect_eq(model_worker_ns(&story.model, 0, MODEL_RUNS), 10);
     expect_eq(model_worker_ns(&story.model, 1, MODEL_RUNS), 10);
@@ -34,8 +34,8 @@ Test(attempts, idle_worker_names_the_task_that_has_failed)
     tell(&story, 70, LANEPOOL_EVENT_ROUTE, 2, 102, 0);
     tell(&story, 70, LANEPOOL_EVENT_ENTER, 2, 1, 0);
     struct model_span cause = model_cause(&story.model, 0);
-    expect_eq(story.model.tasks[cause.holder].ticket, 1);
-    expect_eq(cause.holder_state, MODEL_PARKED);
+    expect_eq(story.model.replay->tasks[cause.holder].ticket, 1);
+    expect_eq(cause.holder_state, LANEPOOL_REPLAY_PARKED);
     end(&story);
 }
 
@@ -44,23 +44,23 @@ Test(attempts, kept_task_goes_on_with_an_attempt)
     struct story story;
     begin(&story, LANEPOOL_PER_KEY);
     tell_failures(&story);
-    expect_eq(story.model.counts[MODEL_PARKED], 1);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_PARKED], 1);
     expect_eq(model_pending(&story.model), 1);
     tell(&story, 90, LANEPOOL_EVENT_READY, 1, 0, 0);
-    expect_eq(story.model.counts[MODEL_PARKED], 0);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_PARKED], 0);
     tell(&story, 95, LANEPOOL_EVENT_START, 1, 0, 0);
     tell(&story, 99, LANEPOOL_EVENT_END, 1, 0, 0);
-    const struct model_task *task = &story.model.tasks[0];
+    const lanepool_replay_task *task = &story.model.replay->tasks[0];
     expect_eq(task->failed_count, 2);
-    expect_eq(task->failed[0].parked, MODEL_UNSEEN);
-    expect_eq(task->failed[0].ready_again, 50);
-    expect_eq(task->failed[1].thread, 1);
-    expect_eq(task->failed[1].parked, 60);
-    expect_eq(task->failed[1].ready_again, 90);
-    expect_eq(task->ready, 10);
-    expect_eq(task->start, 95);
-    expect_eq(model_attempt_at(task, 94), 1);
-    expect_eq(model_attempt_at(task, 95), 2);
+    expect_eq(model_attempt(&story.model, 0, 0).parked_ns, LANEPOOL_REPLAY_UNSEEN);
+    expect_eq(model_attempt(&story.model, 0, 0).ready_ns, 50);
+    expect_eq(model_attempt(&story.model, 0, 1).thread, 1);
+    expect_eq(model_attempt(&story.model, 0, 1).parked_ns, 60);
+    expect_eq(model_attempt(&story.model, 0, 1).ready_ns, 90);
+    expect_eq(task->ready_ns, 10);
+    expect_eq(task->start_ns, 95);
+    expect_eq(model_attempt_at(&story.model, 0, 94), 1);
+    expect_eq(model_attempt_at(&story.model, 0, 95), 2);
     expect_eq(model_pending(&story.model), 0);
     end(&story);
 }
@@ -90,9 +90,9 @@ Test(attempts, kept_span_lasts_until_the_end_that_skips_the_task)
     tell_on(&story, LANEPOOL_EVENT_OUTSIDE, 80, LANEPOOL_EVENT_RELEASE, 1, 1, 0);
     model_advance(&story.model, 100);
     expect(strcmp(kinds_of_lane(&story.model), "wRrRk") == 0);
-    expect_eq(story.model.counts[MODEL_ENDED], 1);
-    expect_eq(story.model.retrying.first, MODEL_NONE);
-    expect_eq(story.model.parked.first, MODEL_NONE);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_ENDED], 1);
+    expect_eq(story.model.replay->first[LANEPOOL_REPLAY_RETRYING], LANEPOOL_REPLAY_NONE);
+    expect_eq(story.model.replay->first[LANEPOOL_REPLAY_PARKED], LANEPOOL_REPLAY_NONE);
     end(&story);
 }
 
@@ -105,7 +105,7 @@ Test(attempts, delay_that_is_cut_short_ends_with_the_task_kept)
     tell(&story, 20, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);
     tell(&story, 30, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
     model_advance(&story.model, 50);
-    expect_eq(story.model.tasks[0].failed_count, 1);
+    expect_eq(story.model.replay->tasks[0].failed_count, 1);
     expect(strcmp(kinds_of_lane(&story.model), "Rrk") == 0);
     end(&story);
 }
@@ -115,15 +115,15 @@ Test(attempts, failures_whose_other_events_were_missed_are_known_all_the_same)
     struct story story;
     begin(&story, LANEPOOL_PER_KEY);
     tell(&story, 10, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
-    expect_eq(story.model.counts[MODEL_PARKED], 1);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_PARKED], 1);
     tell(&story, 20, LANEPOOL_EVENT_START, 1, 0, 0);
-    expect_eq(story.model.counts[MODEL_RUNNING], 1);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_RUNNING], 1);
     tell(&story, 30, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);
     tell(&story, 30, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);
-    expect_eq(story.model.tasks[0].failed_count, 2);
-    expect_eq(story.model.workers[0].depth, 0);
+    expect_eq(story.model.replay->tasks[0].failed_count, 2);
+    expect_eq(story.model.replay->workers[0].task, LANEPOOL_REPLAY_NONE);
     tell(&story, 40, LANEPOOL_EVENT_RELEASE, 1, 1, 0);
-    expect_eq(story.model.counts[MODEL_ENDED], 1);
+    expect_eq(story.model.replay->counts[LANEPOOL_REPLAY_ENDED], 1);
     tell(&story, 50, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
     expect_eq(model_pending(&story.model), 0);
     end(&story);

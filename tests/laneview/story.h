@@ -11,10 +11,15 @@ struct story {
     struct model model;
 };
 
-static inline void begin(struct story *story, lanepool_layout layout)
+static inline void begin_with(struct story *story, lanepool_layout layout, bool has_history)
 {
     recording_init(&story->recording, 2, layout, 0);
-    model_init(&story->model, &story->recording);
+    model_init(&story->model, &story->recording, has_history);
+}
+
+static inline void begin(struct story *story, lanepool_layout layout)
+{
+    begin_with(story, layout, true);
 }
 
 static inline void end(struct story *story)

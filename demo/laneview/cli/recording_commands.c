@@ -49,13 +49,13 @@ static void draw_recording(const struct cli *cli, const struct recording *record
                            const char *title, struct text *output)
 {
     struct model model;
-    model_init(&model, recording);
+    model_init(&model, recording, true);
     if (cli->command == CLI_DOT) {
         model_feed_until(&model, 0, cli->at);
         model_advance(&model, cli->at);
         dot_write(output, &model);
     } else {
-        model_feed_until(&model, 0, MODEL_UNSEEN);
+        model_feed_until(&model, 0, LANEPOOL_REPLAY_UNSEEN);
     }
     if (cli->command == CLI_SVG) {
         draw_svg(cli, &model, title, output);

@@ -101,12 +101,13 @@ static void add_task_arguments(struct trace *trace, size_t task, size_t attempt)
     const struct model *model = trace->model;
     const char *before = "";
     text_add(trace->json, ",\"args\":{\"ticket\":%llu,\"attempt\":%zu,\"status\":%u,\"lanes\":[",
-             (unsigned long long)model->tasks[task].ticket, attempt + 1, model->tasks[task].status);
-    size_t index = model->tasks[task].first_entry;
-    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
-        if (model->entries[index].lane != MODEL_NONE) {
+             (unsigned long long)model->replay->tasks[task].ticket, attempt + 1,
+             model->replay->tasks[task].status);
+    size_t index = model->replay->tasks[task].first_entry;
+    for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
+        if (model->replay->entries[index].lane != LANEPOOL_REPLAY_NONE) {
             text_add(trace->json, "%s", before);
-            text_add_quoted(trace->json, model->lanes[model->entries[index].lane].name);
+            text_add_quoted(trace->json, model->lanes[model->replay->entries[index].lane].name);
             before = ",";
         }
     }
@@ -121,7 +122,7 @@ static void add_run(struct trace *trace, unsigned pid, unsigned thread, uint64_t
     begin_slice(trace, pid, thread, from, to);
     text_add(trace->json, ",\"cat\":\"running\",");
     add_string(trace->json, "name", name.data);
-    add_task_arguments(trace, task, model_attempt_at(&trace->model->tasks[task], from));
+    add_task_arguments(trace, task, model_attempt_at(trace->model, task, from));
     text_fini(&name);
 }
 
@@ -203,7 +204,7 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
 /* Adds the spans of a lane. All spans of one entry are on the same thread. */
 static void add_lane(struct trace *trace, size_t row, struct lane_spans *spans)
 {
-    size_t slot = 0, entry = MODEL_NONE;
+    size_t slot = 0, entry = LANEPOOL_REPLAY_NONE;
     trace->slots.count = 0;
     spans_of_lane(trace->model, trace->lanes[row], spans);
     for (size_t i = 0; i < spans->count; i++) {
@@ -234,17 +235,18 @@ static void add_arrow_end(struct trace *trace, const char *phase, unsigned pid, 
 static void add_arrows(struct trace *trace)
 {
     const struct model *model = trace->model;
-    for (size_t i = 0; i < model->entry_count; i++) {
-        const struct model_entry *entry = &model->entries[i];
-        const struct model_task *task = &model->tasks[entry->task];
-        const struct model_attempt first = model_attempt(task, 0);
-        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 || first.start == MODEL_UNSEEN ||
-            entry->arrive == MODEL_UNSEEN || first.thread >= LANEPOOL_EVENT_OUTSIDE) {
+    for (size_t i = 0; i < model->replay->entry_count; i++) {
+        const lanepool_replay_entry *entry = &model->replay->entries[i];
+        const lanepool_replay_task *task = &model->replay->tasks[entry->task];
+        const lanepool_replay_attempt first = model_attempt(model, entry->task, 0);
+        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 ||
+            first.start_ns == LANEPOOL_REPLAY_UNSEEN ||
+            entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN || first.thread >= LANEPOOL_EVENT_OUTSIDE) {
             continue;
         }
-        uint64_t arrive = entry->arrive < first.start ? entry->arrive : first.start;
+        uint64_t arrive = entry->arrive_ns < first.start_ns ? entry->arrive_ns : first.start_ns;
         add_arrow_end(trace, "s", LANES_PID, trace->entry_threads[i], arrive, i + 1);
-        add_arrow_end(trace, "f", WORKERS_PID, first.thread + 1u, first.start, i + 1);
+        add_arrow_end(trace, "f", WORKERS_PID, first.thread + 1u, first.start_ns, i + 1);
     }
 }
 
@@ -263,8 +265,9 @@ struct counters {
 
 static struct counters read_counters(const struct model *model)
 {
-    return (struct counters){ model_pending(model), model->counts[MODEL_READY], model->latched,
-                              model->counts[MODEL_PARKED] };
+    return (struct counters){ model_pending(model), model->replay->counts[LANEPOOL_REPLAY_READY],
+                              model->replay->latched,
+                              model->replay->counts[LANEPOOL_REPLAY_PARKED] };
 }
 
 static void add_changed(struct trace *trace, uint64_t time, const struct counters *old,
@@ -290,7 +293,7 @@ static void add_counters(struct trace *trace)
     const struct recording *recording = trace->model->recording;
     struct counters shown = { 0 }, now;
     struct model again;
-    model_init(&again, recording);
+    model_init(&again, recording, true);
     for (size_t i = 0; i < recording->event_count; i++) {
         uint64_t before = again.now;
         now = read_counters(&again);
@@ -309,7 +312,7 @@ void chrome_write(struct text *json, const struct model *model)
 {
     struct lane_spans spans = { 0 };
     struct trace trace = { .json = json, .model = model, .lanes = model_sorted_lanes(model) };
-    trace.entry_threads = memory_zeroed(model->entry_count, sizeof *trace.entry_threads);
+    trace.entry_threads = memory_zeroed(model->replay->entry_count, sizeof *trace.entry_threads);
     text_add(json,
              "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"missed events\":%llu,"
              "\"ends early\":%s},\"traceEvents\":[",
@@ -320,7 +323,7 @@ void chrome_write(struct text *json, const struct model *model)
     for (unsigned i = 0; i < model->recording->worker_count; i++) {
         add_worker(&trace, i);
     }
-    for (size_t row = 0; row < model->lane_count; row++) {
+    for (size_t row = 0; row < model->replay->lane_count; row++) {
         add_lane(&trace, row, &spans);
     }
     add_arrows(&trace);

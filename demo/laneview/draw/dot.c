@@ -18,21 +18,21 @@ static void add_label(struct text *dot, const struct text *label)
 }
 
 /* The look of a node, by the state of its task. */
-static const char *node_style_of(const struct model_task *task, bool is_granted)
+static const char *node_style_of(const lanepool_replay_task *task, bool is_granted)
 {
-    if (task->state == MODEL_RUNNING) {
+    if (task->state == LANEPOOL_REPLAY_RUNNING) {
         return "style=\"filled,rounded\", fillcolor=\"#a8d8b9\"";
     }
-    if (task->state >= MODEL_ENDED) {
+    if (task->state >= LANEPOOL_REPLAY_ENDED) {
         return "style=\"filled,rounded\", fillcolor=\"#e4e8ed\"";
     }
-    if (task->state == MODEL_PARKED) {
+    if (task->state == LANEPOOL_REPLAY_PARKED) {
         return "style=\"filled,bold\", peripheries=2, color=\"#8e2a6b\", fillcolor=\"#f0d9e7\"";
     }
-    if (task->state == MODEL_RETRYING) {
+    if (task->state == LANEPOOL_REPLAY_RETRYING) {
         return "style=\"filled,rounded,dotted\", color=\"#0b5fa5\", fillcolor=\"#dcebf8\"";
     }
-    if (task->state == MODEL_READY) {
+    if (task->state == LANEPOOL_REPLAY_READY) {
         return "style=\"filled,rounded\", fillcolor=\"#fbe9b7\"";
     }
     return is_granted ? "style=\"filled,rounded,dashed\", fillcolor=\"#f6d2b8\""
@@ -41,18 +41,18 @@ static const char *node_style_of(const struct model_task *task, bool is_granted)
 
 static void add_state(struct text *label, const struct model *model, size_t index, bool is_granted)
 {
-    const struct model_task *task = &model->tasks[index];
-    if (task->state == MODEL_RUNNING && task->thread < LANEPOOL_EVENT_OUTSIDE) {
+    const lanepool_replay_task *task = &model->replay->tasks[index];
+    if (task->state == LANEPOOL_REPLAY_RUNNING && task->thread < LANEPOOL_EVENT_OUTSIDE) {
         text_add(label, ": runs on worker %u", task->thread);
-    } else if (task->state == MODEL_RUNNING) {
+    } else if (task->state == LANEPOOL_REPLAY_RUNNING) {
         text_add(label, ": runs outside");
-    } else if (task->state >= MODEL_ENDED) {
+    } else if (task->state >= LANEPOOL_REPLAY_ENDED) {
         text_add(label, ": over");
-    } else if (task->state == MODEL_READY) {
+    } else if (task->state == LANEPOOL_REPLAY_READY) {
         text_add(label, ": ready");
-    } else if (task->state == MODEL_PARKED) {
+    } else if (task->state == LANEPOOL_REPLAY_PARKED) {
         text_add(label, ": parked, has failed");
-    } else if (task->state == MODEL_RETRYING) {
+    } else if (task->state == LANEPOOL_REPLAY_RETRYING) {
         text_add(label, ": failed, attempt %zu follows", task->failed_count + 1);
     } else if (is_granted) {
         text_add(label, ": latched, ");
@@ -62,15 +62,16 @@ static void add_state(struct text *label, const struct model *model, size_t inde
 
 static void add_entry(struct text *dot, const struct model *model, size_t index)
 {
-    const struct model_entry *entry = &model->entries[index];
-    bool is_granted = entry->arrive != MODEL_UNSEEN;
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
+    bool is_granted = entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN;
     struct text label = { 0 };
     describe_task(&label, model, entry->task);
     add_state(&label, model, entry->task, is_granted);
     if (entry->shared) {
         text_add(&label, " (shared)");
     }
-    text_add(dot, "  e%zu [%s, ", index, node_style_of(&model->tasks[entry->task], is_granted));
+    text_add(dot, "  e%zu [%s, ", index,
+             node_style_of(&model->replay->tasks[entry->task], is_granted));
     add_label(dot, &label);
     text_add(dot, "];\n");
     text_fini(&label);
@@ -82,39 +83,43 @@ static void add_edge(struct text *dot, const char *kind, size_t entry, size_t fr
     text_add(dot, "  e%zu -> %s%zu [dir=back];\n", front, kind, entry);
 }
 
-static bool is_poisoned(const struct model *model, const struct model_lane *lane)
+static bool is_poisoned(const struct model *model, const lanepool_replay_lane *lane)
 {
     size_t index = lane->first_open;
-    while (index != MODEL_NONE && model->tasks[model->entries[index].task].state != MODEL_PARKED) {
-        index = model->entries[index].next;
+    while (index != LANEPOOL_REPLAY_NONE &&
+           model->replay->tasks[model->replay->entries[index].task].state !=
+               LANEPOOL_REPLAY_PARKED) {
+        index = model->replay->entries[index].next;
     }
-    return index != MODEL_NONE;
+    return index != LANEPOOL_REPLAY_NONE;
 }
 
 /* Adds a row: the lane's name, its head, its waiting entries. Returns false for an empty lane,
  * which is left out. */
 static bool add_lane(struct text *dot, const struct model *model, size_t number)
 {
-    const struct model_lane *lane = &model->lanes[number];
+    const lanepool_replay_lane *lane = &model->replay->lanes[number];
     struct text label = { 0 };
     size_t index = lane->first_open, drawn = 0;
-    if (index == MODEL_NONE) {
+    if (index == LANEPOOL_REPLAY_NONE) {
         return false;
     }
-    text_add(&label, "lane %s%s", lane->name, is_poisoned(model, lane) ? ", poisoned" : "");
+    text_add(&label, "lane %s%s", model->lanes[number].name,
+             is_poisoned(model, lane) ? ", poisoned" : "");
     text_add(dot, "  l%zu [shape=plaintext, fontsize=12, ", number);
     add_label(dot, &label);
     text_add(dot, "];\n  l%zu -> e%zu [style=invis];\n", number, index);
-    for (; index != MODEL_NONE && drawn < QUEUE_MAX; index = model->entries[index].next, drawn++) {
+    for (; index != LANEPOOL_REPLAY_NONE && drawn < QUEUE_MAX;
+         index = model->replay->entries[index].next, drawn++) {
         add_entry(dot, model, index);
         if (drawn > 0) {
-            add_edge(dot, "e", index, model->entries[index].previous);
+            add_edge(dot, "e", index, model->replay->entries[index].previous);
         }
     }
-    if (index != MODEL_NONE) {
+    if (index != LANEPOOL_REPLAY_NONE) {
         text_add(dot, "  more%zu [shape=plaintext, label=\"and %zu more\"];\n", number,
                  lane->open - drawn);
-        add_edge(dot, "more", number, model->entries[index].previous);
+        add_edge(dot, "more", number, model->replay->entries[index].previous);
     }
     text_fini(&label);
     return true;
@@ -124,12 +129,12 @@ static bool add_lane(struct text *dot, const struct model *model, size_t number)
 static void add_lanes(struct text *dot, const struct model *model)
 {
     size_t *order = model_sorted_lanes(model);
-    size_t above = MODEL_NONE;
-    for (size_t i = 0; i < model->lane_count; i++) {
+    size_t above = LANEPOOL_REPLAY_NONE;
+    for (size_t i = 0; i < model->replay->lane_count; i++) {
         if (!add_lane(dot, model, order[i])) {
             continue;
         }
-        if (above != MODEL_NONE) {
+        if (above != LANEPOOL_REPLAY_NONE) {
             text_add(dot, "  { rank=same; l%zu -> l%zu [style=invis]; }\n", above, order[i]);
         }
         above = order[i];
@@ -140,13 +145,13 @@ static void add_lanes(struct text *dot, const struct model *model)
 /* Ties the entries of a rollup together: they are one task. */
 static void add_ties(struct text *dot, const struct model *model, size_t task)
 {
-    size_t before = MODEL_NONE, index = model->tasks[task].first_entry;
-    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
-        const struct model_entry *entry = &model->entries[index];
-        if (entry->lane == MODEL_NONE || entry->release != MODEL_UNSEEN) {
+    size_t before = LANEPOOL_REPLAY_NONE, index = model->replay->tasks[task].first_entry;
+    for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
+        const lanepool_replay_entry *entry = &model->replay->entries[index];
+        if (entry->lane == LANEPOOL_REPLAY_NONE || entry->release_ns != LANEPOOL_REPLAY_UNSEEN) {
             continue;
         }
-        if (before != MODEL_NONE) {
+        if (before != LANEPOOL_REPLAY_NONE) {
             text_add(dot,
                      "  e%zu -> e%zu [dir=none, style=bold, color=\"#c8570b\", "
                      "constraint=false];\n",
@@ -161,17 +166,19 @@ static void add_ties(struct text *dot, const struct model *model, size_t task)
 static void add_task_without_lane(struct text *dot, const struct model *model, size_t task)
 {
     struct text label = { 0 };
-    size_t index = model->tasks[task].first_entry;
+    size_t index = model->replay->tasks[task].first_entry;
     describe_task(&label, model, task);
     add_state(&label, model, task, false);
-    text_add(dot, "  t%llu [%s, ", (unsigned long long)model->tasks[task].ticket,
-             node_style_of(&model->tasks[task], false));
+    text_add(dot, "  t%llu [%s, ", (unsigned long long)model->replay->tasks[task].ticket,
+             node_style_of(&model->replay->tasks[task], false));
     add_label(dot, &label);
     text_add(dot, "];\n");
-    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
-        const struct model_entry *entry = &model->entries[index];
-        if (entry->arrive == MODEL_UNSEEN && entry->object_type == LANEPOOL_EVENT_LANE_TASK) {
-            text_add(dot, "  t%llu -> t%llu;\n", (unsigned long long)model->tasks[task].ticket,
+    for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
+        const lanepool_replay_entry *entry = &model->replay->entries[index];
+        if (entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN &&
+            entry->object_type == LANEPOOL_EVENT_LANE_TASK) {
+            text_add(dot, "  t%llu -> t%llu;\n",
+                     (unsigned long long)model->replay->tasks[task].ticket,
                      (unsigned long long)entry->object);
         }
     }
@@ -207,22 +214,25 @@ void dot_write(struct text *dot, const struct model *model)
              "fontsize=12; labelloc=t; "
              "labeljust=l;\n"
              "  label=\"at %s: %zu waiting, %zu ready, %zu running",
-             units_format(number, model->now), model->counts[MODEL_WAITING],
-             model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
-    if (model->counts[MODEL_RETRYING] + model->counts[MODEL_PARKED] > 0) {
-        text_add(dot, ", %zu to retry, %zu parked", model->counts[MODEL_RETRYING],
-                 model->counts[MODEL_PARKED]);
+             units_format(number, model->now), model->replay->counts[LANEPOOL_REPLAY_WAITING],
+             model->replay->counts[LANEPOOL_REPLAY_READY],
+             model->replay->counts[LANEPOOL_REPLAY_RUNNING]);
+    if (model->replay->counts[LANEPOOL_REPLAY_RETRYING] +
+            model->replay->counts[LANEPOOL_REPLAY_PARKED] >
+        0) {
+        text_add(dot, ", %zu to retry, %zu parked", model->replay->counts[LANEPOOL_REPLAY_RETRYING],
+                 model->replay->counts[LANEPOOL_REPLAY_PARKED]);
     }
     text_add(dot, "\\l\"");
     add_workers(dot, model);
     text_add(dot, " + \" \\l\";\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n");
     add_lanes(dot, model);
-    for (size_t i = 0; i < model->task_count; i++) {
-        const struct model_task *task = &model->tasks[i];
-        if (task->state < MODEL_ENDED && model_is_rollup(task)) {
+    for (size_t i = 0; i < model->replay->task_count; i++) {
+        const lanepool_replay_task *task = &model->replay->tasks[i];
+        if (task->state < LANEPOOL_REPLAY_ENDED && model_is_rollup(task)) {
             add_ties(dot, model, i);
         }
-        if (task->state < MODEL_ENDED && task->lane_count == 0 && task->has_ticket) {
+        if (task->state < LANEPOOL_REPLAY_ENDED && task->lane_count == 0 && task->has_ticket) {
             add_task_without_lane(dot, model, i);
         }
     }

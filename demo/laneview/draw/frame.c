@@ -21,14 +21,14 @@ struct frame {
 
 static void add_counts(struct text *text, const struct model *model)
 {
-    const size_t *counts = model->counts;
-    text_add(text, "%zu pending, %zu ready, %zu latched", model_pending(model), counts[MODEL_READY],
-             model->latched);
-    if (counts[MODEL_RETRYING] > 0) {
-        text_add(text, ", %zu to retry", counts[MODEL_RETRYING]);
+    const size_t *counts = model->replay->counts;
+    text_add(text, "%zu pending, %zu ready, %zu latched", model_pending(model),
+             counts[LANEPOOL_REPLAY_READY], model->replay->latched);
+    if (counts[LANEPOOL_REPLAY_RETRYING] > 0) {
+        text_add(text, ", %zu to retry", counts[LANEPOOL_REPLAY_RETRYING]);
     }
-    if (counts[MODEL_PARKED] > 0) {
-        text_add(text, ", %zu parked", counts[MODEL_PARKED]);
+    if (counts[LANEPOOL_REPLAY_PARKED] > 0) {
+        text_add(text, ", %zu parked", counts[LANEPOOL_REPLAY_PARKED]);
     }
 }
 
@@ -78,12 +78,12 @@ static void draw_worker(struct frame *frame, unsigned index)
     cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, text.data);
     text.size = 0;
     if (cause.kind == MODEL_RUNS) {
-        uint64_t start = model->tasks[cause.task].start;
+        uint64_t start = model->replay->tasks[cause.task].start_ns;
         text_add(&text, "runs ");
         describe_task(&text, model, cause.task);
         text_add(&text, " for %s", units_format(number, model->now - model_until(model, start)));
-        if (model->tasks[cause.task].failed_count > 0) {
-            text_add(&text, ", attempt %zu", model->tasks[cause.task].failed_count + 1);
+        if (model->replay->tasks[cause.task].failed_count > 0) {
+            text_add(&text, ", attempt %zu", model->replay->tasks[cause.task].failed_count + 1);
         }
     } else {
         cause.from = model->now;
@@ -111,7 +111,7 @@ static void draw_workers(struct frame *frame)
 {
     const struct model *model = frame->model;
     size_t room = frame->end > frame->y + 1 ? frame->end - frame->y - 1 : 0;
-    size_t count = model->recording->worker_count, lanes = model->lane_count;
+    size_t count = model->recording->worker_count, lanes = model->replay->lane_count;
     size_t share = lanes < room / 2 ? room - lanes : room - room / 2;
     size_t shown = count <= share ? count : share > 0 ? share - 1 : 0;
     for (unsigned i = 0; i < shown; i++) {
@@ -127,45 +127,47 @@ static void draw_workers(struct frame *frame)
 
 /* Adds the task at the head of a lane, and its state. Returns the style for both. */
 static enum cells_style add_head_task(struct text *text, const struct model *model,
-                                      const struct model_entry *entry, bool is_ascii)
+                                      const lanepool_replay_entry *entry, bool is_ascii)
 {
-    const struct model_task *task = &model->tasks[entry->task];
-    if (task->state == MODEL_WAITING && entry->arrive != MODEL_UNSEEN && model_is_rollup(task)) {
+    const lanepool_replay_task *task = &model->replay->tasks[entry->task];
+    if (task->state == LANEPOOL_REPLAY_WAITING && entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN &&
+        model_is_rollup(task)) {
         text_add(text, "latched ");
         describe_number(text, model, entry->task);
         text_add(text, " ");
         describe_arrived(text, model, entry->task, model->now);
         return CELLS_BAD;
     }
-    if (task->state == MODEL_PARKED) {
+    if (task->state == LANEPOOL_REPLAY_PARKED) {
         text_add(text, "%s poisoned by ", is_ascii ? "x" : "\xe2\x95\xb3");
         describe_task(text, model, entry->task);
         return CELLS_PARKED;
     }
-    if (task->state == MODEL_RETRYING) {
+    if (task->state == LANEPOOL_REPLAY_RETRYING) {
         text_add(text, "%s failed %zux ", is_ascii ? "^" : "\xe2\x86\xbb", task->failed_count);
         describe_task(text, model, entry->task);
         return CELLS_RETRYING;
     }
     text_add(text, "%s ",
-             task->state == MODEL_RUNNING ? "runs"
-             : task->state == MODEL_READY ? "ready"
-             : task->state < MODEL_READY  ? "waiting"
-                                          : "over");
+             task->state == LANEPOOL_REPLAY_RUNNING ? "runs"
+             : task->state == LANEPOOL_REPLAY_READY ? "ready"
+             : task->state < LANEPOOL_REPLAY_READY  ? "waiting"
+                                                    : "over");
     describe_task(text, model, entry->task);
-    return task->state == MODEL_RUNNING ? CELLS_GOOD : CELLS_WARN;
+    return task->state == LANEPOOL_REPLAY_RUNNING ? CELLS_GOOD : CELLS_WARN;
 }
 
-static void draw_lane(struct frame *frame, const struct model_lane *lane)
+static void draw_lane(struct frame *frame, size_t index)
 {
+    const lanepool_replay_lane *lane = &frame->model->replay->lanes[index];
     struct text text = { 0 };
     enum cells_style style = CELLS_DIM;
-    cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, lane->name);
+    cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, frame->model->lanes[index].name);
     cells_fill(frame->cells, NAME_WIDTH - 1, frame->y, frame->cells->width, CELLS_PLAIN, " ");
-    if (lane->first_open == MODEL_NONE) {
+    if (lane->first_open == LANEPOOL_REPLAY_NONE) {
         text_add(&text, "empty");
     } else {
-        style = add_head_task(&text, frame->model, &frame->model->entries[lane->first_open],
+        style = add_head_task(&text, frame->model, &frame->model->replay->entries[lane->first_open],
                               frame->cells->is_ascii);
     }
     cells_put(frame->cells, NAME_WIDTH, frame->y, style, text.data);
@@ -173,7 +175,7 @@ static void draw_lane(struct frame *frame, const struct model_lane *lane)
         size_t x = NAME_WIDTH + STATE_WIDTH;
         size_t squares = lane->waiting < DEPTH_SHOWN ? lane->waiting : DEPTH_SHOWN;
         text.size = 0;
-        text_add(&text, " %u", lane->waiting);
+        text_add(&text, " %zu", lane->waiting);
         cells_fill(frame->cells, x - 1, frame->y, 1, CELLS_PLAIN, " ");
         cells_fill(frame->cells, x, frame->y, squares, CELLS_DIM,
                    frame->cells->is_ascii ? "o" : "\xe2\x96\xa0");
@@ -189,12 +191,14 @@ static void draw_lanes(struct frame *frame)
     const struct model *model = frame->model;
     size_t *order = model_sorted_lanes(model);
     size_t room = frame->end > frame->y ? frame->end - frame->y : 0;
-    size_t shown = model->lane_count <= room ? model->lane_count : room > 0 ? room - 1 : 0;
+    size_t shown = model->replay->lane_count <= room ? model->replay->lane_count
+                   : room > 0                        ? room - 1
+                                                     : 0;
     for (size_t i = 0; i < shown; i++) {
-        draw_lane(frame, &model->lanes[order[i]]);
+        draw_lane(frame, order[i]);
     }
-    if (shown < model->lane_count && room > 0) {
-        draw_rest_count(frame, model->lane_count - shown, "lanes");
+    if (shown < model->replay->lane_count && room > 0) {
+        draw_rest_count(frame, model->replay->lane_count - shown, "lanes");
     }
     free(order);
 }
@@ -228,7 +232,7 @@ static void draw_idle_times(struct frame *frame, size_t y)
 
 size_t frame_height(const struct model *model)
 {
-    return model->recording->worker_count + 1 + model->lane_count + OTHER_ROWS;
+    return model->recording->worker_count + 1 + model->replay->lane_count + OTHER_ROWS;
 }
 
 void frame_draw(struct cells *cells, const struct model *model, const struct frame_options *options)

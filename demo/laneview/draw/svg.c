@@ -45,17 +45,18 @@ static void add_title(struct svg_canvas *canvas, const struct svg_options *optio
     char number[UNITS_TEXT_SIZE];
     text_add(&facts, "%u worker%s, lanes per %s, %zu task%s in %s", recording->worker_count,
              recording->worker_count == 1 ? "" : "s",
-             recording->layout == LANEPOOL_PER_WORKER ? "worker" : "key", canvas->model->task_count,
-             canvas->model->task_count == 1 ? "" : "s", units_format(number, canvas->model->now));
+             recording->layout == LANEPOOL_PER_WORKER ? "worker" : "key",
+             canvas->model->replay->task_count, canvas->model->replay->task_count == 1 ? "" : "s",
+             units_format(number, canvas->model->now));
     if (recording->missed > 0) {
         text_add(&facts, "; %llu events were missed", (unsigned long long)recording->missed);
     }
     if (recording->is_cut) {
         text_add(&facts, "; the recording ends early");
     }
-    if (canvas->lane_count < canvas->model->lane_count) {
+    if (canvas->lane_count < canvas->model->replay->lane_count) {
         text_add(&facts, "; %zu of %zu lanes are drawn", canvas->lane_count,
-                 canvas->model->lane_count);
+                 canvas->model->replay->lane_count);
     }
     svg_text(canvas->svg, 16, TITLE_Y, "font-size=\"17\" font-weight=\"600\" fill=\"#1d2733\"",
              options->title);
@@ -100,9 +101,9 @@ static void add_row_grounds(struct svg_canvas *canvas)
 static void number_rollups(struct svg_canvas *canvas)
 {
     size_t count = 0;
-    canvas->rollups = memory_zeroed(canvas->model->task_count, sizeof *canvas->rollups);
-    for (size_t i = 0; i < canvas->model->task_count; i++) {
-        if (model_is_rollup(&canvas->model->tasks[i])) {
+    canvas->rollups = memory_zeroed(canvas->model->replay->task_count, sizeof *canvas->rollups);
+    for (size_t i = 0; i < canvas->model->replay->task_count; i++) {
+        if (model_is_rollup(&canvas->model->replay->tasks[i])) {
             canvas->rollups[i] = count++;
         }
     }
@@ -112,10 +113,11 @@ static void lay_out_rows(struct svg_canvas *canvas)
 {
     const struct model *model = canvas->model;
     canvas->lanes = model_sorted_lanes(model);
-    canvas->lane_count = model->lane_count < SVG_LANES_MAX ? model->lane_count : SVG_LANES_MAX;
-    canvas->rows = memory_zeroed(model->lane_count, sizeof *canvas->rows);
-    for (size_t i = 0; i < model->lane_count; i++) {
-        canvas->rows[canvas->lanes[i]] = i < canvas->lane_count ? i : MODEL_NONE;
+    canvas->lane_count =
+        model->replay->lane_count < SVG_LANES_MAX ? model->replay->lane_count : SVG_LANES_MAX;
+    canvas->rows = memory_zeroed(model->replay->lane_count, sizeof *canvas->rows);
+    for (size_t i = 0; i < model->replay->lane_count; i++) {
+        canvas->rows[canvas->lanes[i]] = i < canvas->lane_count ? i : LANEPOOL_REPLAY_NONE;
     }
     number_rollups(canvas);
     canvas->workers_y = FIRST_Y;

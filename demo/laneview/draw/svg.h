@@ -9,7 +9,7 @@
 
 struct svg_options {
     const char *title; /* clean */
-    uint64_t from, to; /* the part of the run to show; `to` is MODEL_UNSEEN for the end */
+    uint64_t from, to; /* the part of the run to show; `to` is LANEPOOL_REPLAY_UNSEEN for the end */
 };
 
 /* The model has been fed all events. */

@@ -22,7 +22,7 @@ struct svg_canvas {
     const struct model *model;
     uint64_t from, to; /* the time that is shown; to > from */
     size_t *lanes;     /* in the order of their rows */
-    size_t *rows;      /* for each lane of the model, its row; MODEL_NONE: not drawn */
+    size_t *rows;      /* for each lane of the model, its row; LANEPOOL_REPLAY_NONE: not drawn */
     size_t lane_count; /* the number of rows */
     size_t *rollups;   /* for each task that is a rollup, its number among the rollups */
     bool has_latched, has_ready, has_retrying, has_parked; /* drawn so far, for the legend */

@@ -38,8 +38,8 @@ static void add_legend_item(struct legend *legend, const char *sample, const cha
 static void add_tag_items(struct svg_canvas *canvas, struct legend *legend)
 {
     bool is_there[RECORDING_TAGS] = { false };
-    for (size_t i = 0; i < canvas->model->task_count; i++) {
-        const struct model_task *task = &canvas->model->tasks[i];
+    for (size_t i = 0; i < canvas->model->replay->task_count; i++) {
+        const lanepool_replay_task *task = &canvas->model->replay->tasks[i];
         char sample[64];
         if (model_is_rollup(task) || is_there[task->tag]) {
             continue;
@@ -53,8 +53,8 @@ static void add_tag_items(struct svg_canvas *canvas, struct legend *legend)
 static bool has_rollups(const struct model *model)
 {
     bool found = false;
-    for (size_t i = 0; i < model->task_count && !found; i++) {
-        found = model_is_rollup(&model->tasks[i]);
+    for (size_t i = 0; i < model->replay->task_count && !found; i++) {
+        found = model_is_rollup(&model->replay->tasks[i]);
     }
     return found;
 }

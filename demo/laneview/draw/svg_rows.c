@@ -80,7 +80,7 @@ static void add_duration(struct text *tip, const char *what, uint64_t from, uint
 
 static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t task)
 {
-    bool is_rollup = model_is_rollup(&canvas->model->tasks[task]);
+    bool is_rollup = model_is_rollup(&canvas->model->replay->tasks[task]);
     struct text style = { 0 };
     text_add(&style, "fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"%s\"", svg_colour(canvas, task),
              bar->width > 5 ? "1" : "0");
@@ -110,11 +110,11 @@ static bool try_blocked_label(const struct svg_canvas *canvas, struct bar *bar, 
 {
     bar->label.size = 0;
     text_add(&bar->label, "%s", before);
-    if (first != MODEL_NONE) {
+    if (first != LANEPOOL_REPLAY_NONE) {
         describe_number(&bar->label, canvas->model, first);
     }
     text_add(&bar->label, "%s", between);
-    if (second != MODEL_NONE) {
+    if (second != LANEPOOL_REPLAY_NONE) {
         describe_number(&bar->label, canvas->model, second);
     }
     return keep_label_if_it_fits(bar);
@@ -135,16 +135,17 @@ static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
                           const struct model_span *span)
 {
     size_t latch = span->task, holder = span->holder;
-    bool has_failed = span->holder_state != MODEL_RUNNING;
+    bool has_failed = span->holder_state != LANEPOOL_REPLAY_RUNNING;
     bool fits = has_failed ? try_failed_label(canvas, bar, "blocked: ", span) ||
                                  try_failed_label(canvas, bar, "", span)
-                : latch == MODEL_NONE
-                    ? try_blocked_label(canvas, bar, "blocked, waits for ", holder, "", MODEL_NONE)
+                : latch == LANEPOOL_REPLAY_NONE
+                    ? try_blocked_label(canvas, bar, "blocked, waits for ", holder, "",
+                                        LANEPOOL_REPLAY_NONE)
                     : try_blocked_label(canvas, bar, "blocked: ", latch, " is latched, waits for ",
                                         holder) ||
                           try_blocked_label(canvas, bar, "", latch, " waits for ", holder);
     if (!fits) {
-        try_blocked_label(canvas, bar, "blocked", MODEL_NONE, "", MODEL_NONE);
+        try_blocked_label(canvas, bar, "blocked", LANEPOOL_REPLAY_NONE, "", LANEPOOL_REPLAY_NONE);
     }
 }
 
@@ -269,28 +270,29 @@ static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct 
 static unsigned most_waiting(const struct model *model)
 {
     unsigned most = 1;
-    for (size_t i = 0; i < model->lane_count; i++) {
-        for (size_t k = 0; k < model->lanes[i].depth_count; k++) {
-            unsigned waiting = model->lanes[i].depths[k].waiting;
-            most = waiting > most ? waiting : most;
+    for (size_t i = 0; i < model->replay->lane_count; i++) {
+        struct model_depths depths = model_depths(model, i);
+        for (size_t k = 0; k < depths.count; k++) {
+            most = depths.items[k].waiting > most ? depths.items[k].waiting : most;
         }
+        free(depths.items);
     }
     return most;
 }
 
 /* Draws steps below the bars, as high as the number of tasks that wait. The first of the highest
  * steps shows its number. */
-static void draw_depth(const struct svg_canvas *canvas, const struct model_lane *lane, double y,
-                       unsigned most)
+static void draw_depth(const struct svg_canvas *canvas, size_t lane, double y, unsigned most)
 {
+    struct model_depths depths = model_depths(canvas->model, lane);
     double bottom = y + SVG_BAR + 2 + SVG_DEPTH, reached = 0;
     struct text peak = { 0 };
     double peak_x = 0;
     unsigned highest = 0;
-    for (size_t i = 0; i < lane->depth_count; i++) {
-        unsigned waiting = lane->depths[i].waiting;
-        uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : canvas->model->now;
-        double x = svg_x(canvas, lane->depths[i].time), end = svg_x(canvas, until);
+    for (size_t i = 0; i < depths.count; i++) {
+        unsigned waiting = depths.items[i].waiting;
+        uint64_t until = i + 1 < depths.count ? depths.items[i + 1].time : canvas->model->now;
+        double x = svg_x(canvas, depths.items[i].time), end = svg_x(canvas, until);
         double height = SVG_DEPTH * waiting / most;
         if (waiting == 0 || end - x < 0.05 || end <= reached) {
             continue;
@@ -312,6 +314,7 @@ static void draw_depth(const struct svg_canvas *canvas, const struct model_lane 
                  peak.data);
     }
     text_fini(&peak);
+    free(depths.items);
 }
 
 /* Draws a lane's name, cut to the room on the left of the plot. */
@@ -338,13 +341,13 @@ static void draw_name(const struct svg_canvas *canvas, const char *name, double 
 
 static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
 {
-    const struct model_lane *lane = &canvas->model->lanes[canvas->lanes[row]];
+    size_t lane = canvas->lanes[row];
     struct bar bar = { 0 };
     struct lane_spans spans = { 0 };
     double y = canvas->lanes_y + (double)row * SVG_LANE_STEP, reached[SPANS_SLOTS] = { 0 };
-    draw_name(canvas, lane->name, y);
+    draw_name(canvas, canvas->model->lanes[lane].name, y);
     draw_depth(canvas, lane, y, most);
-    spans_of_lane(canvas->model, canvas->lanes[row], &spans);
+    spans_of_lane(canvas->model, lane, &spans);
     spans_divide(&spans);
     for (size_t i = 0; i < spans.count; i++) {
         const struct lane_span *span = &spans.items[i];
@@ -382,24 +385,26 @@ void svg_lane_rows(struct svg_canvas *canvas)
 static bool find_tied_rows(const struct svg_canvas *canvas, size_t task, size_t *first,
                            size_t *last)
 {
-    size_t index = canvas->model->tasks[task].first_entry;
-    *first = MODEL_NONE;
+    size_t index = canvas->model->replay->tasks[task].first_entry;
+    *first = LANEPOOL_REPLAY_NONE;
     *last = 0;
-    for (; index != MODEL_NONE; index = canvas->model->entries[index].next_of_task) {
-        const struct model_entry *entry = &canvas->model->entries[index];
-        bool is_granted = entry->lane != MODEL_NONE && entry->arrive != MODEL_UNSEEN;
-        size_t row = is_granted ? canvas->rows[entry->lane] : MODEL_NONE;
-        if (row != MODEL_NONE) {
+    for (; index != LANEPOOL_REPLAY_NONE;
+         index = canvas->model->replay->entries[index].next_of_task) {
+        const lanepool_replay_entry *entry = &canvas->model->replay->entries[index];
+        bool is_granted =
+            entry->lane != LANEPOOL_REPLAY_NONE && entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN;
+        size_t row = is_granted ? canvas->rows[entry->lane] : LANEPOOL_REPLAY_NONE;
+        if (row != LANEPOOL_REPLAY_NONE) {
             *first = row < *first ? row : *first;
             *last = row > *last ? row : *last;
         }
     }
-    return *first != MODEL_NONE && *last > *first;
+    return *first != LANEPOOL_REPLAY_NONE && *last > *first;
 }
 
 static void draw_ties(struct svg_canvas *canvas, size_t task, size_t first, size_t last)
 {
-    for (size_t i = 0; i <= canvas->model->tasks[task].failed_count; i++) {
+    for (size_t i = 0; i <= canvas->model->replay->tasks[task].failed_count; i++) {
         uint64_t from, to;
         if (!spans_of_attempt(canvas->model, task, i, 0, &from, &to) || to <= canvas->from ||
             from >= canvas->to) {
@@ -416,9 +421,9 @@ static void draw_ties(struct svg_canvas *canvas, size_t task, size_t first, size
 
 void svg_rollup_ties(struct svg_canvas *canvas)
 {
-    for (size_t task = 0; task < canvas->model->task_count; task++) {
+    for (size_t task = 0; task < canvas->model->replay->task_count; task++) {
         size_t first, last;
-        if (model_is_rollup(&canvas->model->tasks[task]) &&
+        if (model_is_rollup(&canvas->model->replay->tasks[task]) &&
             find_tied_rows(canvas, task, &first, &last)) {
             draw_ties(canvas, task, first, last);
         }

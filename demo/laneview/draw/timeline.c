@@ -184,27 +184,28 @@ static void draw_failed(struct sheet *sheet, size_t y, const struct lane_span *s
 }
 
 /* Draws how many tasks wait, one digit for each column. */
-static void draw_depth(struct sheet *sheet, size_t y, const struct model_lane *lane)
+static void draw_depth(struct sheet *sheet, size_t y, size_t lane)
 {
-    if (lane->depth_count > 1) {
+    struct model_depths depths = model_depths(sheet->model, lane);
+    if (depths.count > 1) {
         cells_put(&sheet->cells, 2, y, CELLS_PLAIN, "waiting");
     }
-    for (size_t i = 0; i < lane->depth_count; i++) {
-        unsigned waiting = lane->depths[i].waiting;
-        uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : sheet->model->now;
+    for (size_t i = 0; i < depths.count; i++) {
+        unsigned waiting = depths.items[i].waiting;
+        uint64_t until = i + 1 < depths.count ? depths.items[i + 1].time : sheet->model->now;
         char digit[2] = { (char)(waiting > 9 ? '+' : '0' + waiting), 0 };
         if (waiting > 0 && until > sheet->from) {
-            size_t begin = column_of(sheet, lane->depths[i].time), end = column_of(sheet, until);
+            size_t begin = column_of(sheet, depths.items[i].time), end = column_of(sheet, until);
             cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, digit);
         }
     }
+    free(depths.items);
 }
 
 static void draw_lane(struct sheet *sheet, size_t y, size_t index)
 {
     struct lane_spans spans = { 0 };
-    const struct model_lane *lane = &sheet->model->lanes[index];
-    draw_name(sheet, y, lane->name);
+    draw_name(sheet, y, sheet->model->lanes[index].name);
     spans_of_lane(sheet->model, index, &spans);
     spans_divide(&spans);
     for (size_t i = 0; i < spans.count; i++) {
@@ -223,7 +224,7 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
     }
     spans_fini(&spans);
     draw_narrow(sheet, y);
-    draw_depth(sheet, y + 1, lane);
+    draw_depth(sheet, y + 1, index);
 }
 
 static void draw_axis(struct sheet *sheet, size_t y)
@@ -267,7 +268,7 @@ static void add_legend(struct text *text, const struct sheet *sheet)
 static size_t name_width(const struct model *model)
 {
     size_t width = NAME_MIN;
-    for (size_t i = 0; i < model->lane_count; i++) {
+    for (size_t i = 0; i < model->replay->lane_count; i++) {
         size_t length = text_length(model->lanes[i].name);
         width = length > width ? length : width;
     }
@@ -277,7 +278,7 @@ static size_t name_width(const struct model *model)
 static void lay_out_sheet(struct sheet *sheet, size_t width, bool is_ascii)
 {
     const struct model *model = sheet->model;
-    size_t rows = model->recording->worker_count + 2 * model->lane_count + 2;
+    size_t rows = model->recording->worker_count + 2 * model->replay->lane_count + 2;
     sheet->left = name_width(model) + 1;
     width = width < WIDTH_MAX ? width : WIDTH_MAX;
     sheet->columns = width > sheet->left + PLOT_MIN ? width - sheet->left : PLOT_MIN;
@@ -301,7 +302,7 @@ void timeline_draw(struct text *text, const struct model *model,
         draw_worker(&sheet, y++, i);
     }
     y++;
-    for (size_t i = 0; i < model->lane_count; i++, y += 2) {
+    for (size_t i = 0; i < model->replay->lane_count; i++, y += 2) {
         draw_lane(&sheet, y, order[i]);
     }
     draw_axis(&sheet, y);

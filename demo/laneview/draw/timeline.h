@@ -10,7 +10,7 @@
 struct timeline_options {
     size_t width; /* of the whole text */
     bool is_ascii;
-    uint64_t from, to; /* the part of the run to show; `to` is MODEL_UNSEEN for the end */
+    uint64_t from, to; /* the part of the run to show; `to` is LANEPOOL_REPLAY_UNSEEN for the end */
 };
 
 /* The model has been fed all events. */

@@ -35,13 +35,14 @@ static int compare_numbers(const void *left, const void *right)
 
 static void measure_waiting(uint64_t figures[FIGURES], const struct model *model)
 {
-    struct stats_measure waiting = { .values = memory_zeroed(model->task_count, sizeof(uint64_t)) };
+    struct stats_measure waiting = { .values = memory_zeroed(model->replay->task_count,
+                                                             sizeof(uint64_t)) };
     uint64_t sum = 0;
-    for (size_t i = 0; i < model->task_count; i++) {
-        const struct model_task *task = &model->tasks[i];
-        uint64_t start = model_attempt(task, 0).start;
-        if (task->submit != MODEL_UNSEEN && start != MODEL_UNSEEN) {
-            waiting.values[waiting.count] = start - task->submit;
+    for (size_t i = 0; i < model->replay->task_count; i++) {
+        const lanepool_replay_task *task = &model->replay->tasks[i];
+        uint64_t start = model_attempt(model, i, 0).start_ns;
+        if (task->submit_ns != LANEPOOL_REPLAY_UNSEEN && start != LANEPOOL_REPLAY_UNSEEN) {
+            waiting.values[waiting.count] = start - task->submit_ns;
             sum += waiting.values[waiting.count++];
         }
     }
@@ -60,7 +61,8 @@ static void measure_workers(uint64_t figures[FIGURES], const struct model *model
             const struct model_span *span = &worker->spans[k];
             uint64_t ns = model_until(model, span->to) - span->from;
             figures[BLOCKED] += span->kind == MODEL_BLOCKED ? ns : 0;
-            figures[LATCHED] += span->kind == MODEL_BLOCKED && span->task != MODEL_NONE ? ns : 0;
+            figures[LATCHED] +=
+                span->kind == MODEL_BLOCKED && span->task != LANEPOOL_REPLAY_NONE ? ns : 0;
         }
     }
 }
@@ -69,8 +71,8 @@ static void measure_run(uint64_t figures[FIGURES], const struct recording *recor
 {
     struct model model;
     struct stats stats;
-    model_init(&model, recording);
-    model_feed_until(&model, 0, MODEL_UNSEEN);
+    model_init(&model, recording, true);
+    model_feed_until(&model, 0, LANEPOOL_REPLAY_UNSEEN);
     stats_gather(&stats, &model);
     figures[TOTAL] = model.now;
     figures[LATCHED_WAITING] = stats.latched_waiting_ns;

@@ -9,7 +9,7 @@
 
 static void add_between(struct stats_measure *measure, uint64_t from, uint64_t to)
 {
-    if (from == MODEL_UNSEEN || to == MODEL_UNSEEN) {
+    if (from == LANEPOOL_REPLAY_UNSEEN || to == LANEPOOL_REPLAY_UNSEEN) {
         return;
     }
     measure->values =
@@ -44,12 +44,12 @@ uint64_t stats_percentile(const struct stats_measure *measure, unsigned percent)
 }
 
 /* Returns the index of a lane's last depth at or before a time; 0 if there is none. */
-static size_t depth_at(const struct model_lane *lane, uint64_t time)
+static size_t depth_at(const struct model_depths *depths, uint64_t time)
 {
-    size_t low = 0, high = lane->depth_count;
+    size_t low = 0, high = depths->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (lane->depths[middle].time <= time) {
+        if (depths->items[middle].time <= time) {
             low = middle;
         } else {
             high = middle;
@@ -59,31 +59,32 @@ static size_t depth_at(const struct model_lane *lane, uint64_t time)
 }
 
 /* How long others waited in a lane between two times. */
-static uint64_t waiting_within(const struct model_lane *lane, uint64_t now, uint64_t from,
+static uint64_t waiting_within(const struct model_depths *depths, uint64_t now, uint64_t from,
                                uint64_t to)
 {
     uint64_t sum = 0;
-    for (size_t i = depth_at(lane, from); i < lane->depth_count && lane->depths[i].time < to; i++) {
-        uint64_t next = i + 1 < lane->depth_count ? lane->depths[i + 1].time : now;
-        uint64_t begin = lane->depths[i].time > from ? lane->depths[i].time : from;
+    for (size_t i = depth_at(depths, from); i < depths->count && depths->items[i].time < to; i++) {
+        uint64_t next = i + 1 < depths->count ? depths->items[i + 1].time : now;
+        uint64_t begin = depths->items[i].time > from ? depths->items[i].time : from;
         uint64_t end = next < to ? next : to;
-        sum += lane->depths[i].waiting > 0 && end > begin ? end - begin : 0;
+        sum += depths->items[i].waiting > 0 && end > begin ? end - begin : 0;
     }
     return sum;
 }
 
-static void add_attempts(struct stats_group *group, const struct model_task *task)
+static void add_attempts(struct stats_group *group, const struct model *model, size_t index)
 {
+    const lanepool_replay_task *task = &model->replay->tasks[index];
     for (size_t i = 0; i <= task->failed_count; i++) {
-        const struct model_attempt attempt = model_attempt(task, i);
+        const lanepool_replay_attempt attempt = model_attempt(model, index, i);
         uint64_t ready_again =
-            attempt.ready_again == MODEL_UNSEEN ? task->end : attempt.ready_again;
-        add_between(&group->phases[STATS_RUNNING], attempt.start, attempt.end);
+            attempt.ready_ns == LANEPOOL_REPLAY_UNSEEN ? task->end_ns : attempt.ready_ns;
+        add_between(&group->phases[STATS_RUNNING], attempt.start_ns, attempt.end_ns);
         if (i < task->failed_count) {
-            if (attempt.parked == MODEL_UNSEEN) {
-                add_between(&group->phases[STATS_RETRIED], attempt.end, ready_again);
+            if (attempt.parked_ns == LANEPOOL_REPLAY_UNSEEN) {
+                add_between(&group->phases[STATS_RETRIED], attempt.end_ns, ready_again);
             }
-            add_between(&group->phases[STATS_PARKED], attempt.parked, ready_again);
+            add_between(&group->phases[STATS_PARKED], attempt.parked_ns, ready_again);
         }
     }
 }
@@ -91,18 +92,21 @@ static void add_attempts(struct stats_group *group, const struct model_task *tas
 static void gather_lane(struct stats *stats, const struct model *model, size_t index,
                         struct stats_group *group)
 {
-    const struct model_lane *lane = &model->lanes[index];
+    const lanepool_replay *replay = model->replay;
+    struct model_depths depths = model_depths(model, index);
     struct lane_spans spans = { 0 };
-    group->name = lane->name;
-    for (size_t i = 0; i < lane->entry_count; i++) {
-        const struct model_entry *entry = &model->entries[lane->entries[i]];
-        const struct model_task *task = &model->tasks[entry->task];
-        add_between(&group->phases[STATS_WAITING], entry->enter, entry->arrive);
-        if (entry->arrive != MODEL_UNSEEN) {
-            add_attempts(group, task);
+    group->name = model->lanes[index].name;
+    for (size_t i = replay->lanes[index].first_entry; i != LANEPOOL_REPLAY_NONE;
+         i = replay->entries[i].next_of_lane) {
+        const lanepool_replay_entry *entry = &replay->entries[i];
+        const lanepool_replay_task *task = &model->replay->tasks[entry->task];
+        add_between(&group->phases[STATS_WAITING], entry->enter_ns, entry->arrive_ns);
+        if (entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN) {
+            add_attempts(group, model, entry->task);
         }
         if (model_is_rollup(task)) {
-            add_between(&group->phases[STATS_LATCHED], entry->arrive, model_attempt(task, 0).start);
+            add_between(&group->phases[STATS_LATCHED], entry->arrive_ns,
+                        model_attempt(model, entry->task, 0).start_ns);
         }
     }
     spans_of_lane(model, index, &spans);
@@ -110,53 +114,57 @@ static void gather_lane(struct stats *stats, const struct model *model, size_t i
         const struct lane_span *span = &spans.items[i];
         if (span->kind == LANE_LATCHED) {
             stats->latched_ns += span->to - span->from;
-            stats->latched_waiting_ns += waiting_within(lane, model->now, span->from, span->to);
+            stats->latched_waiting_ns += waiting_within(&depths, model->now, span->from, span->to);
         } else if (span->kind == LANE_PARKED) {
             stats->poisoned_ns += span->to - span->from;
         }
     }
     spans_fini(&spans);
+    free(depths.items);
     sort_phases(group);
 }
 
 static void gather_lanes(struct stats *stats, const struct model *model)
 {
     size_t *order = model_sorted_lanes(model);
-    stats->lane_count = model->lane_count;
-    stats->lanes = memory_zeroed(model->lane_count, sizeof *stats->lanes);
-    for (size_t i = 0; i < model->lane_count; i++) {
+    stats->lane_count = model->replay->lane_count;
+    stats->lanes = memory_zeroed(model->replay->lane_count, sizeof *stats->lanes);
+    for (size_t i = 0; i < model->replay->lane_count; i++) {
         gather_lane(stats, model, order[i], &stats->lanes[i]);
     }
     free(order);
 }
 
-static void count_attempts(struct stats *stats, const struct model_task *task)
+static void count_attempts(struct stats *stats, const struct model *model, size_t index)
 {
-    stats->attempts += task->failed_count + (task->start != MODEL_UNSEEN);
-    stats->failed_attempts +=
-        task->failed_count + (task->start != MODEL_UNSEEN && (task->status == LANEPOOL_FAILED ||
-                                                              task->status == LANEPOOL_ABANDONED));
+    const lanepool_replay_task *task = &model->replay->tasks[index];
+    stats->attempts += task->failed_count + (task->start_ns != LANEPOOL_REPLAY_UNSEEN);
+    stats->failed_attempts += task->failed_count + (task->start_ns != LANEPOOL_REPLAY_UNSEEN &&
+                                                    (task->status == LANEPOOL_FAILED ||
+                                                     task->status == LANEPOOL_ABANDONED));
     for (size_t i = 0; i < task->failed_count; i++) {
-        stats->retries += task->failed[i].ready_again != MODEL_UNSEEN;
-        stats->parked_count += task->failed[i].parked != MODEL_UNSEEN;
+        lanepool_replay_attempt failed = model_attempt(model, index, i);
+        stats->retries += failed.ready_ns != LANEPOOL_REPLAY_UNSEEN;
+        stats->parked_count += failed.parked_ns != LANEPOOL_REPLAY_UNSEEN;
     }
 }
 
 static void gather_task(struct stats *stats, const struct model *model, size_t index)
 {
-    const struct model_task *task = &model->tasks[index];
+    const lanepool_replay_task *task = &model->replay->tasks[index];
     struct stats_group *group = &stats->tags[task->tag];
     group->name = group->name ? group->name : describe_tag(model, index);
-    add_between(&group->phases[STATS_WAITING], task->submit, task->ready);
-    add_attempts(group, task);
-    count_attempts(stats, task);
+    add_between(&group->phases[STATS_WAITING], task->submit_ns, task->ready_ns);
+    add_attempts(group, model, index);
+    count_attempts(stats, model, index);
     if (!model_is_rollup(task)) {
         return;
     }
-    for (size_t i = task->first_entry; i != MODEL_NONE; i = model->entries[i].next_of_task) {
-        if (model->entries[i].lane != MODEL_NONE) {
-            add_between(&group->phases[STATS_LATCHED], model->entries[i].arrive,
-                        model_attempt(task, 0).start);
+    for (size_t i = task->first_entry; i != LANEPOOL_REPLAY_NONE;
+         i = model->replay->entries[i].next_of_task) {
+        if (model->replay->entries[i].lane != LANEPOOL_REPLAY_NONE) {
+            add_between(&group->phases[STATS_LATCHED], model->replay->entries[i].arrive_ns,
+                        model_attempt(model, index, 0).start_ns);
         }
     }
 }
@@ -165,7 +173,7 @@ void stats_gather(struct stats *stats, const struct model *model)
 {
     *stats = (struct stats){ 0 };
     gather_lanes(stats, model);
-    for (size_t i = 0; i < model->task_count; i++) {
+    for (size_t i = 0; i < model->replay->task_count; i++) {
         gather_task(stats, model, i);
     }
     for (size_t tag = 0; tag < RECORDING_TAGS; tag++) {

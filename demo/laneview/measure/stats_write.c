@@ -75,7 +75,7 @@ static void add_workers(struct text *text, const struct model *model)
 void stats_write_text(struct text *text, const struct stats *stats, const struct model *model)
 {
     char number[UNITS_TEXT_SIZE];
-    text_add(text, "%zu tasks in %s; %llu events missed%s\n", model->task_count,
+    text_add(text, "%zu tasks in %s; %llu events missed%s\n", model->replay->task_count,
              units_format(number, model->now), (unsigned long long)model->recording->missed,
              model->recording->is_cut ? "; the recording ends early" : "");
     add_column_heads(text, "lane");
@@ -168,7 +168,7 @@ void stats_write_json(struct text *json, const struct stats *stats, const struct
         "\"latched_ns\":%llu,"
         "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\"poisoned_ns\":%llu,"
         "\"attempts\":%zu,\"failed_attempts\":%zu,\"retries\":%zu,\"parked\":%zu,\n\"lanes\":[",
-        model->task_count, (unsigned long long)model->now,
+        model->replay->task_count, (unsigned long long)model->now,
         (unsigned long long)model->recording->missed, model->recording->is_cut ? "true" : "false",
         (unsigned long long)stats->latched_ns, (unsigned long long)stats->latched_waiting_ns,
         (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),

@@ -5,7 +5,7 @@
 
 const char *describe_tag(const struct model *model, size_t task)
 {
-    const struct model_task *described = &model->tasks[task];
+    const lanepool_replay_task *described = &model->replay->tasks[task];
     const char *name = model->recording->tags[described->tag];
     if (name && *name) {
         return name;
@@ -15,8 +15,8 @@ const char *describe_tag(const struct model *model, size_t task)
 
 void describe_number(struct text *text, const struct model *model, size_t task)
 {
-    if (model->tasks[task].has_ticket) {
-        text_add(text, "#%llu", (unsigned long long)model->tasks[task].ticket);
+    if (model->replay->tasks[task].has_ticket) {
+        text_add(text, "#%llu", (unsigned long long)model->replay->tasks[task].ticket);
     } else {
         text_add(text, "submission");
     }
@@ -70,36 +70,37 @@ void describe_failed_short(struct text *text, const struct model *model,
 void describe_blocked_short(struct text *text, const struct model *model,
                             const struct model_span *span)
 {
-    bool has_failed = span->holder_state != MODEL_RUNNING;
-    if (span->task != MODEL_NONE) {
+    bool has_failed = span->holder_state != LANEPOOL_REPLAY_RUNNING;
+    if (span->task != LANEPOOL_REPLAY_NONE) {
         describe_number(text, model, span->task);
         text_add(text, " ");
     }
-    if (span->task != MODEL_NONE || !has_failed) {
+    if (span->task != LANEPOOL_REPLAY_NONE || !has_failed) {
         text_add(text, "waits for ");
     }
     describe_number(text, model, span->holder);
     if (has_failed) {
-        text_add(text, "%s%s", span->task != MODEL_NONE ? ", " : " is ",
-                 span->holder_state == MODEL_PARKED ? "parked" : "to be retried");
+        text_add(text, "%s%s", span->task != LANEPOOL_REPLAY_NONE ? ", " : " is ",
+                 span->holder_state == LANEPOOL_REPLAY_PARKED ? "parked" : "to be retried");
     }
 }
 
 /* The words of all pictures for a failed task. */
-static const char *failed_words(enum model_state state)
+static const char *failed_words(lanepool_replay_state state)
 {
-    return state == MODEL_PARKED ? "has failed and is parked" : "has failed and will be retried";
+    return state == LANEPOOL_REPLAY_PARKED ? "has failed and is parked"
+                                           : "has failed and will be retried";
 }
 
 /* Adds what the task that others wait for did when the span began. */
 static void add_holder(struct text *text, const struct model *model, const struct model_span *span)
 {
-    const struct model_task *holder = &model->tasks[span->holder];
-    struct model_attempt attempt = model_attempt(holder, model_attempt_at(holder, span->from));
-    if (span->holder_state != MODEL_RUNNING) {
+    size_t number = model_attempt_at(model, span->holder, span->from);
+    lanepool_replay_attempt attempt = model_attempt(model, span->holder, number);
+    if (span->holder_state != LANEPOOL_REPLAY_RUNNING) {
         text_add(text, ", which %s", failed_words(span->holder_state));
-    } else if (attempt.start == MODEL_UNSEEN || attempt.start > span->from ||
-               attempt.end <= span->from) {
+    } else if (attempt.start_ns == LANEPOOL_REPLAY_UNSEEN || attempt.start_ns > span->from ||
+               attempt.end_ns <= span->from) {
         return;
     } else if (attempt.thread < LANEPOOL_EVENT_OUTSIDE) {
         text_add(text, ", which runs on worker %u", attempt.thread);
@@ -112,12 +113,12 @@ static void describe_blocked(struct text *text, const struct model *model,
                              const struct model_span *span)
 {
     text_add(text, "blocked: ");
-    if (span->task == MODEL_NONE && span->holder_state != MODEL_RUNNING) {
+    if (span->task == LANEPOOL_REPLAY_NONE && span->holder_state != LANEPOOL_REPLAY_RUNNING) {
         describe_task(text, model, span->holder);
         text_add(text, " %s", failed_words(span->holder_state));
         return;
     }
-    if (span->task == MODEL_NONE) {
+    if (span->task == LANEPOOL_REPLAY_NONE) {
         text_add(text, "what is pending waits for ");
     } else {
         describe_task(text, model, span->task);
@@ -125,7 +126,7 @@ static void describe_blocked(struct text *text, const struct model *model,
         describe_arrived(text, model, span->task, span->from);
         text_add(text, ") and waits for ");
     }
-    if (span->holder == MODEL_NONE || span->holder == span->task) {
+    if (span->holder == LANEPOOL_REPLAY_NONE || span->holder == span->task) {
         text_add(text, "a task that was not recorded");
         return;
     }
@@ -157,24 +158,24 @@ void describe_idle(struct text *text, const struct model *model, const struct mo
 void describe_idle_short(struct text *text, const struct model *model,
                          const struct model_span *span)
 {
-    if (span->kind != MODEL_BLOCKED || span->holder == MODEL_NONE) {
+    if (span->kind != MODEL_BLOCKED || span->holder == LANEPOOL_REPLAY_NONE) {
         describe_idle(text, model, span);
         return;
     }
     text_add(text, "blocked: ");
-    if (span->holder_state != MODEL_RUNNING) {
+    if (span->holder_state != LANEPOOL_REPLAY_RUNNING) {
         describe_blocked_short(text, model, span);
         return;
     }
-    if (span->task != MODEL_NONE) {
+    if (span->task != LANEPOOL_REPLAY_NONE) {
         describe_number(text, model, span->task);
         text_add(text, " is latched (%u/%u), ", model_arrived_at(model, span->task, span->from),
                  model_entries_at(model, span->task, span->from));
     }
     text_add(text, "waits for ");
     describe_number(text, model, span->holder);
-    const struct model_task *holder = &model->tasks[span->holder];
-    if (holder->state == MODEL_RUNNING && holder->thread < LANEPOOL_EVENT_OUTSIDE) {
+    const lanepool_replay_task *holder = &model->replay->tasks[span->holder];
+    if (holder->state == LANEPOOL_REPLAY_RUNNING && holder->thread < LANEPOOL_EVENT_OUTSIDE) {
         text_add(text, " on worker %u", holder->thread);
     }
 }
@@ -182,7 +183,7 @@ void describe_idle_short(struct text *text, const struct model *model,
 static void add_moment(struct text *text, const char *what, uint64_t time)
 {
     char number[UNITS_TEXT_SIZE];
-    if (time != MODEL_UNSEEN) {
+    if (time != LANEPOOL_REPLAY_UNSEEN) {
         text_add(text, "\n%s at %s", what, units_format(number, time));
     }
 }
@@ -190,45 +191,49 @@ static void add_moment(struct text *text, const char *what, uint64_t time)
 /* further failed attempts are only counted */
 #define ATTEMPTS_TOLD 8
 
-static void add_failed_attempts(struct text *text, const struct model_task *task)
+static void add_failed_attempts(struct text *text, const struct model *model, size_t task)
 {
+    size_t count = model->replay->tasks[task].failed_count;
     char number[UNITS_TEXT_SIZE];
-    for (size_t i = 0; i < task->failed_count && i < ATTEMPTS_TOLD; i++) {
-        text_add(text, "\nattempt %zu failed at %s", i + 1,
-                 units_format(number, task->failed[i].end));
-        add_moment(text, "parked, its lanes poisoned,", task->failed[i].parked);
-        add_moment(text, "ready again", task->failed[i].ready_again);
+    for (size_t i = 0; i < count && i < ATTEMPTS_TOLD; i++) {
+        lanepool_replay_attempt failed = model_attempt(model, task, i);
+        text_add(text, "\nattempt %zu failed at %s", i + 1, units_format(number, failed.end_ns));
+        add_moment(text, "parked, its lanes poisoned,", failed.parked_ns);
+        add_moment(text, "ready again", failed.ready_ns);
     }
-    if (task->failed_count > ATTEMPTS_TOLD) {
-        text_add(text, "\n%zu attempts failed", task->failed_count);
+    if (count > ATTEMPTS_TOLD) {
+        text_add(text, "\n%zu attempts failed", count);
     }
 }
 
 void describe_history(struct text *text, const struct model *model, size_t task)
 {
-    const struct model_task *described = &model->tasks[task];
+    const lanepool_replay_task *described = &model->replay->tasks[task];
     char number[UNITS_TEXT_SIZE];
     describe_task(text, model, task);
     size_t index = described->first_entry;
-    for (const char *before = "\nlanes: "; index != MODEL_NONE; before = ", ") {
-        const struct model_entry *entry = &model->entries[index];
-        if (entry->lane != MODEL_NONE) {
-            bool is_given_up = entry->arrive == MODEL_UNSEEN && entry->release != MODEL_UNSEEN;
+    for (const char *before = "\nlanes: "; index != LANEPOOL_REPLAY_NONE; before = ", ") {
+        const lanepool_replay_entry *entry = &model->replay->entries[index];
+        if (entry->lane != LANEPOOL_REPLAY_NONE) {
+            bool is_given_up = entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN &&
+                               entry->release_ns != LANEPOOL_REPLAY_UNSEEN;
             text_add(text, "%s%s%s%s", before, model->lanes[entry->lane].name,
                      entry->shared ? " (shared)" : "", is_given_up ? " (given up)" : "");
         }
         index = entry->next_of_task;
     }
-    add_moment(text, "submitted", described->submit);
-    add_moment(text, "ready", described->ready);
-    add_moment(text, "started", model_attempt(described, 0).start);
-    add_failed_attempts(text, described);
+    add_moment(text, "submitted", described->submit_ns);
+    add_moment(text, "ready", described->ready_ns);
+    add_moment(text, "started", model_attempt(model, task, 0).start_ns);
+    add_failed_attempts(text, model, task);
     if (described->failed_count > 0) {
-        add_moment(text, "started for the last time", described->start);
+        add_moment(text, "started for the last time", described->start_ns);
     }
-    add_moment(text, "ended", described->end);
-    if (described->start != MODEL_UNSEEN && described->end != MODEL_UNSEEN) {
-        text_add(text, "\nran for %s", units_format(number, described->end - described->start));
+    add_moment(text, "ended", described->end_ns);
+    if (described->start_ns != LANEPOOL_REPLAY_UNSEEN &&
+        described->end_ns != LANEPOOL_REPLAY_UNSEEN) {
+        text_add(text, "\nran for %s",
+                 units_format(number, described->end_ns - described->start_ns));
     }
     if (described->status == LANEPOOL_POISONED) {
         text_add(text, "\nrefused: a lane was poisoned");

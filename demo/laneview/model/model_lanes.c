@@ -1,4 +1,4 @@
-/* Owns lanes: how they are identified, named and sorted. */
+/* Owns lanes: how they are named and sorted, and how many entries waited in them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "model/model_internal.h"
 
-/* --- identity and names --- */
+/* --- names --- */
 
 /* The name of a lane that the recording does not name. */
 static char *default_name(uint8_t type, uint64_t object)
@@ -21,108 +21,92 @@ static char *default_name(uint8_t type, uint64_t object)
     return memory_copy_text(name);
 }
 
-static size_t add_lane(struct model *model, uint8_t type, uint64_t object)
+static struct model_lane name_lane(const struct model *model, const lanepool_replay_lane *lane)
 {
-    model->lanes = memory_grow(model->lanes, &model->lane_capacity, model->lane_count + 1,
-                               sizeof *model->lanes);
-    const char *name = recording_lane_name(model->recording, type, object);
-    model->lanes[model->lane_count] =
-        (struct model_lane){ .type = type,
-                             .object = object,
-                             .name = name ? memory_copy_text(name) : default_name(type, object),
-                             .is_named = name != NULL,
-                             .first_open = MODEL_NONE,
-                             .last_open = MODEL_NONE };
-    return model->lane_count++;
+    struct text clean = { 0 };
+    const char *name = recording_lane_name(model->recording, lane->object_type, lane->object);
+    if (lane->name_size > 0) {
+        text_add_clean(&clean, lane->name, lane->name_size);
+        return (struct model_lane){ clean.data, true };
+    }
+    return name ? (struct model_lane){ memory_copy_text(name), true }
+                : (struct model_lane){ default_name(lane->object_type, lane->object), false };
 }
 
-static struct model_alias *find_or_add_alias(struct model *model, const lanepool_event *event)
+void model_update_lanes(struct model *model, const lanepool_event *event)
 {
-    size_t index = map_get(&model->lane_aliases, event->object_type, event->object);
-    if (index == MAP_NONE) {
-        model->aliases = memory_grow(model->aliases, &model->alias_capacity, model->alias_count + 1,
-                                     sizeof *model->aliases);
-        index = model->alias_count++;
-        model->aliases[index] = (struct model_alias){ .lane = MODEL_NONE };
-        map_set(&model->lane_aliases, event->object_type, event->object, index);
+    const lanepool_replay *replay = model->replay;
+    size_t lane = lanepool_replay_lane_of(replay, event->object_type, event->object);
+    if (lane < model->lane_count && replay->lanes[lane].name_size > 0 &&
+        !model->lanes[lane].is_named) {
+        free(model->lanes[lane].name);
+        model->lanes[lane] = name_lane(model, &replay->lanes[lane]);
     }
-    return &model->aliases[index];
+    for (; model->lane_count < replay->lane_count; model->lane_count++) {
+        model->lanes = memory_grow(model->lanes, &model->lane_capacity, model->lane_count + 1,
+                                   sizeof *model->lanes);
+        model->lanes[model->lane_count] = name_lane(model, &replay->lanes[model->lane_count]);
+    }
 }
 
-/* An event has up to eight bytes of the name, the first one lowest. Missed parts stay as they
- * were. */
-void model_name_lane(struct model *model, const lanepool_event *event)
+/* --- depths --- */
+
+/* A moment at which one more or one fewer entry waits. */
+struct change {
+    uint64_t time;
+    int by;
+};
+
+static int compare_changes(const void *left, const void *right)
 {
-    struct model_alias *alias = find_or_add_alias(model, event);
-    size_t at = event->detail & 0xFFFF;
-    alias->size = event->detail >> 16;
-    if (alias->size > sizeof alias->name) {
-        alias->size = sizeof alias->name;
-    }
-    for (size_t i = 0; i < 8 && at + i < alias->size; i++) {
-        alias->name[at + i] = (char)(unsigned char)(event->task >> 8 * i);
-    }
-    alias->is_new = true;
+    const struct change *a = left, *b = right;
+    return (a->time > b->time) - (a->time < b->time);
 }
 
-static size_t find_lane_by_name(const struct model *model, uint8_t type, const char *name)
+/* Returns the changes by the entries of a lane, sorted by time. The caller frees them. */
+static struct change *list_changes(const lanepool_replay *replay, size_t lane, size_t *count)
 {
-    for (size_t i = 0; i < model->lane_count; i++) {
-        const struct model_lane *lane = &model->lanes[i];
-        if (lane->type == type && lane->is_named && strcmp(lane->name, name) == 0) {
-            return i;
+    struct change *changes = NULL;
+    size_t capacity = 0, entry = replay->lanes[lane].first_entry;
+    for (; entry != LANEPOOL_REPLAY_NONE; entry = replay->entries[entry].next_of_lane) {
+        const lanepool_replay_entry *waiting = &replay->entries[entry];
+        uint64_t end =
+            waiting->arrive_ns < waiting->release_ns ? waiting->arrive_ns : waiting->release_ns;
+        uint64_t begin = waiting->enter_ns < end ? waiting->enter_ns : end;
+        changes = memory_grow(changes, &capacity, *count + 2, sizeof *changes);
+        changes[(*count)++] = (struct change){ begin, 1 };
+        if (end != LANEPOOL_REPLAY_UNSEEN) {
+            changes[(*count)++] = (struct change){ end, -1 };
         }
     }
-    return MODEL_NONE;
+    if (*count > 0) {
+        qsort(changes, *count, sizeof *changes, compare_changes);
+    }
+    return changes;
 }
 
-/*
- * Gives a lane the name from NAME events. The number of a byte string may be reused for another
- * string, and a string may return under another number. So the name decides which lane it is.
- */
-static void apply_name(struct model *model, const lanepool_event *event, struct model_alias *alias)
+struct model_depths model_depths(const struct model *model, size_t lane)
 {
-    struct text name = { 0 };
-    text_add_clean(&name, alias->name, alias->size);
-    alias->is_new = false;
-    if (alias->size == 0) {
-        return;
-    }
-    size_t known = find_lane_by_name(model, event->object_type, name.data);
-    if (known != MODEL_NONE) {
-        alias->lane = known;
-    } else {
-        if (alias->lane == MODEL_NONE || model->lanes[alias->lane].is_named) {
-            alias->lane = add_lane(model, event->object_type, event->object);
+    size_t count = 0;
+    struct change *changes = list_changes(model->replay, lane, &count);
+    struct model_depths depths = { memory_zeroed(count, sizeof *depths.items), 0 };
+    int waiting = 0;
+    for (size_t i = 0; i < count; i++) {
+        waiting += changes[i].by;
+        if (i + 1 == count || changes[i + 1].time != changes[i].time) {
+            depths.items[depths.count++] =
+                (struct model_depth){ changes[i].time, (unsigned)waiting };
         }
-        struct model_lane *lane = &model->lanes[alias->lane];
-        free(lane->name);
-        lane->name = name.data;
-        lane->is_named = true;
-        return;
     }
-    text_fini(&name);
-}
-
-size_t model_lane_of(struct model *model, const lanepool_event *event)
-{
-    if (event->object_type >= LANEPOOL_EVENT_LANE_TASK) {
-        return MODEL_NONE;
-    }
-    struct model_alias *alias = find_or_add_alias(model, event);
-    if (alias->is_new) {
-        apply_name(model, event, alias);
-    }
-    if (alias->lane == MODEL_NONE) {
-        alias->lane = add_lane(model, event->object_type, event->object);
-    }
-    return alias->lane;
+    free(changes);
+    return depths;
 }
 
 /* --- order --- */
 
 struct sorted_lane {
     const struct model_lane *lane;
+    const lanepool_replay_lane *replayed;
     size_t index;
 };
 
@@ -159,9 +143,9 @@ static int compare_lanes(const void *left, const void *right)
     if (a->lane->is_named != b->lane->is_named) {
         return b->lane->is_named - a->lane->is_named;
     }
-    if (!a->lane->is_named && a->lane->type == b->lane->type &&
-        a->lane->object != b->lane->object) {
-        return compare_numbers(a->lane->object, b->lane->object);
+    if (!a->lane->is_named && a->replayed->object_type == b->replayed->object_type &&
+        a->replayed->object != b->replayed->object) {
+        return compare_numbers(a->replayed->object, b->replayed->object);
     }
     int order = compare_names(a->lane->name, b->lane->name);
     return order != 0 ? order : compare_numbers(a->index, b->index);
@@ -172,7 +156,7 @@ size_t *model_sorted_lanes(const struct model *model)
     struct sorted_lane *sorted = memory_zeroed(model->lane_count, sizeof *sorted);
     size_t *indexes = memory_zeroed(model->lane_count, sizeof *indexes);
     for (size_t i = 0; i < model->lane_count; i++) {
-        sorted[i] = (struct sorted_lane){ &model->lanes[i], i };
+        sorted[i] = (struct sorted_lane){ &model->lanes[i], &model->replay->lanes[i], i };
     }
     qsort(sorted, model->lane_count, sizeof *sorted, compare_lanes);
     for (size_t i = 0; i < model->lane_count; i++) {

@@ -13,7 +13,7 @@ void spans_fini(struct lane_spans *spans)
 
 /* Returns true if the task has ended but its last attempt never began: the task ended while it
  * was parked, or was refused. */
-static bool ends_without_start(const struct model_task *task, size_t number)
+static bool ends_without_start(const lanepool_replay_task *task, size_t number)
 {
     return number == task->failed_count && (number > 0 || task->status == LANEPOOL_POISONED);
 }
@@ -21,15 +21,15 @@ static bool ends_without_start(const struct model_task *task, size_t number)
 bool spans_of_attempt(const struct model *model, size_t index, size_t number, uint64_t earliest,
                       uint64_t *from, uint64_t *to)
 {
-    const struct model_task *task = &model->tasks[index];
-    struct model_attempt attempt = model_attempt(task, number);
-    *to = model_until(model, attempt.end);
-    *from = attempt.start == MODEL_UNSEEN ? earliest : attempt.start;
+    const lanepool_replay_task *task = &model->replay->tasks[index];
+    lanepool_replay_attempt attempt = model_attempt(model, index, number);
+    *to = model_until(model, attempt.end_ns);
+    *from = attempt.start_ns == LANEPOOL_REPLAY_UNSEEN ? earliest : attempt.start_ns;
     if (*from > *to) {
         *from = *to;
     }
-    return attempt.start != MODEL_UNSEEN ||
-           (attempt.end != MODEL_UNSEEN && !ends_without_start(task, number));
+    return attempt.start_ns != LANEPOOL_REPLAY_UNSEEN ||
+           (attempt.end_ns != LANEPOOL_REPLAY_UNSEEN && !ends_without_start(task, number));
 }
 
 static void add_span(struct lane_spans *spans, struct lane_span span)
@@ -48,10 +48,11 @@ static void add_span(struct lane_spans *spans, struct lane_span span)
  * if there is none before. */
 static uint64_t next_change(const struct model *model, size_t task, uint64_t time, uint64_t end)
 {
-    size_t index = model->tasks[task].first_entry;
-    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
-        const struct model_entry *entry = &model->entries[index];
-        uint64_t change = entry->arrive == MODEL_UNSEEN ? entry->release : entry->arrive;
+    size_t index = model->replay->tasks[task].first_entry;
+    for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
+        const lanepool_replay_entry *entry = &model->replay->entries[index];
+        uint64_t change =
+            entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN ? entry->release_ns : entry->arrive_ns;
         if (change > time && change < end) {
             end = change;
         }
@@ -62,8 +63,8 @@ static uint64_t next_change(const struct model *model, size_t task, uint64_t tim
 static void add_latched(const struct model *model, struct lane_spans *spans, size_t entry,
                         uint64_t from, uint64_t to)
 {
-    size_t task = model->entries[entry].task;
-    bool is_split = model->tasks[task].entry_count <= SPLIT_MAX;
+    size_t task = model->replay->entries[entry].task;
+    bool is_split = model->replay->tasks[task].entry_count <= SPLIT_MAX;
     while (from < to) {
         uint64_t next = is_split ? next_change(model, task, from, to) : to;
         unsigned arrived = is_split ? model_arrived_at(model, task, from) : 0;
@@ -88,18 +89,18 @@ static uint64_t earlier_of(uint64_t time, uint64_t limit)
 static void add_before_run(const struct model *model, struct lane_spans *spans, size_t index,
                            uint64_t run_from)
 {
-    const struct model_entry *entry = &model->entries[index];
-    const struct model_task *task = &model->tasks[entry->task];
-    uint64_t end = earlier_of(earlier_of(run_from, entry->release), model->now);
-    uint64_t ready = earlier_of(task->ready, end);
-    if (entry->arrive == MODEL_UNSEEN) {
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
+    const lanepool_replay_task *task = &model->replay->tasks[entry->task];
+    uint64_t end = earlier_of(earlier_of(run_from, entry->release_ns), model->now);
+    uint64_t ready = earlier_of(task->ready_ns, end);
+    if (entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN) {
         return;
     }
     if (!model_is_rollup(task)) {
-        ready = earlier_of(entry->arrive, end);
+        ready = earlier_of(entry->arrive_ns, end);
     }
-    add_latched(model, spans, index, entry->arrive, ready);
-    uint64_t from = entry->arrive > ready ? entry->arrive : ready;
+    add_latched(model, spans, index, entry->arrive_ns, ready);
+    uint64_t from = entry->arrive_ns > ready ? entry->arrive_ns : ready;
     add_span(spans, (struct lane_span){ .from = from,
                                         .to = end,
                                         .kind = LANE_READY,
@@ -108,9 +109,10 @@ static void add_before_run(const struct model *model, struct lane_spans *spans, 
                                         .slot_count = 1 });
 }
 
-static uint64_t end_of_entry(const struct model *model, const struct model_entry *entry)
+static uint64_t end_of_entry(const struct model *model, const lanepool_replay_entry *entry)
 {
-    return earlier_of(earlier_of(model->tasks[entry->task].end, entry->release), model->now);
+    return earlier_of(earlier_of(model->replay->tasks[entry->task].end_ns, entry->release_ns),
+                      model->now);
 }
 
 /* Adds the spans after a failed attempt: retrying until the next attempt is due or the task is
@@ -119,14 +121,13 @@ static uint64_t end_of_entry(const struct model *model, const struct model_entry
 static uint64_t add_after_attempt(const struct model *model, struct lane_spans *spans, size_t index,
                                   size_t number)
 {
-    const struct model_entry *entry = &model->entries[index];
-    const struct model_task *task = &model->tasks[entry->task];
-    const struct model_attempt failed = task->failed[number];
-    const struct model_attempt next = model_attempt(task, number + 1);
-    uint64_t end = earlier_of(end_of_entry(model, entry), earlier_of(next.start, next.end));
-    uint64_t ready_again = earlier_of(failed.ready_again, end),
-             parked = earlier_of(failed.parked, ready_again);
-    struct lane_span span = { .from = failed.end,
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
+    const lanepool_replay_attempt failed = model_attempt(model, entry->task, number);
+    const lanepool_replay_attempt next = model_attempt(model, entry->task, number + 1);
+    uint64_t end = earlier_of(end_of_entry(model, entry), earlier_of(next.start_ns, next.end_ns));
+    uint64_t ready_again = earlier_of(failed.ready_ns, end),
+             parked = earlier_of(failed.parked_ns, ready_again);
+    struct lane_span span = { .from = failed.end_ns,
                               .to = parked,
                               .kind = LANE_RETRYING,
                               .entry = index,
@@ -149,12 +150,12 @@ static uint64_t add_after_attempt(const struct model *model, struct lane_spans *
 static uint64_t add_attempt(const struct model *model, struct lane_spans *spans, size_t index,
                             size_t number, uint64_t earliest)
 {
-    const struct model_entry *entry = &model->entries[index];
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
     uint64_t from, to;
     if (!spans_of_attempt(model, entry->task, number, earliest, &from, &to)) {
         return earliest;
     }
-    to = earlier_of(to, entry->release);
+    to = earlier_of(to, entry->release_ns);
     add_span(spans, (struct lane_span){ .from = from,
                                         .to = to,
                                         .kind = LANE_RUNS,
@@ -167,18 +168,17 @@ static uint64_t add_attempt(const struct model *model, struct lane_spans *spans,
 
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
 {
-    const struct model_lane *lane = &model->lanes[index];
     uint64_t last = 0; /* a run whose start was missed is drawn from the end of the previous run */
     spans->count = 0;
-    for (size_t i = 0; i < lane->entry_count; i++) {
-        size_t number = lane->entries[i];
-        const struct model_entry *entry = &model->entries[number];
+    size_t number = model->replay->lanes[index].first_entry;
+    for (; number != LANEPOOL_REPLAY_NONE; number = model->replay->entries[number].next_of_lane) {
+        const lanepool_replay_entry *entry = &model->replay->entries[number];
         uint64_t from, to;
         bool ran = spans_of_attempt(model, entry->task, 0, last, &from, &to);
         add_before_run(model, spans, number, ran ? from : end_of_entry(model, entry));
-        for (size_t k = 0; k <= model->tasks[entry->task].failed_count; k++) {
+        for (size_t k = 0; k <= model->replay->tasks[entry->task].failed_count; k++) {
             last = add_attempt(model, spans, number, k, last);
-            if (k < model->tasks[entry->task].failed_count) {
+            if (k < model->replay->tasks[entry->task].failed_count) {
                 uint64_t end = add_after_attempt(model, spans, number, k);
                 last = end > last ? end : last;
             }

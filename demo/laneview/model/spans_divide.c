@@ -55,7 +55,7 @@ static void begin_span(struct division *division, const struct lane_span *span)
 {
     division->active = memory_grow(division->active, &division->active_capacity,
                                    division->active_count + 1, sizeof *division->active);
-    division->active[division->active_count++] = (struct active){ *span, MODEL_NONE };
+    division->active[division->active_count++] = (struct active){ *span, LANEPOOL_REPLAY_NONE };
 }
 
 static void add_piece(struct division *division, size_t slot, unsigned slot_count, uint64_t from,
@@ -63,7 +63,7 @@ static void add_piece(struct division *division, size_t slot, unsigned slot_coun
 {
     struct active *active = &division->active[slot];
     struct lane_spans *pieces = &division->pieces;
-    if (active->piece != MODEL_NONE) {
+    if (active->piece != LANEPOOL_REPLAY_NONE) {
         struct lane_span *last = &pieces->items[active->piece];
         if (last->slot == slot && last->slot_count == slot_count && last->to == from) {
             last->to = to;
@@ -85,7 +85,7 @@ static void add_piece(struct division *division, size_t slot, unsigned slot_coun
 static uint64_t next_cut(const struct division *division, const struct lane_spans *sorted,
                          size_t begun)
 {
-    uint64_t cut = begun < sorted->count ? sorted->items[begun].from : MODEL_UNSEEN;
+    uint64_t cut = begun < sorted->count ? sorted->items[begun].from : LANEPOOL_REPLAY_UNSEEN;
     for (size_t i = 0; i < division->active_count; i++) {
         cut = division->active[i].span.to < cut ? division->active[i].span.to : cut;
     }
@@ -103,7 +103,7 @@ void spans_divide(struct lane_spans *spans)
     if (!some_overlap(spans)) {
         return;
     }
-    for (uint64_t time = spans->items[0].from; time != MODEL_UNSEEN;) {
+    for (uint64_t time = spans->items[0].from; time != LANEPOOL_REPLAY_UNSEEN;) {
         drop_ended_spans(&division, time);
         for (; begun < spans->count && spans->items[begun].from <= time; begun++) {
             begin_span(&division, &spans->items[begun]);

@@ -40,7 +40,7 @@ static void advance_frame(struct show *show)
         return;
     }
     if (show->session) {
-        show_until(show, show->session->is_over ? MODEL_UNSEEN : show->session->read_ns);
+        show_until(show, show->session->is_over ? LANEPOOL_REPLAY_UNSEEN : show->session->read_ns);
     } else if (!show_is_over(show)) {
         show_until(show, show->time_ns + (uint64_t)FRAME_NS * show->options->speed_percent / 100);
     }
@@ -181,7 +181,7 @@ static bool print_session(struct show *show, struct problem *problem)
         signals_wait(-1, session_idle_ns(session, now < due ? due - now : 0));
         done = session_turn(session, true, problem);
         if (done && (session->is_over || session->read_ns >= due)) {
-            show_until(show, session->is_over ? MODEL_UNSEEN : due);
+            show_until(show, session->is_over ? LANEPOOL_REPLAY_UNSEEN : due);
             done = print_line(show, problem);
             due += SECOND_NS;
         }
@@ -194,7 +194,7 @@ static bool print_session(struct show *show, struct problem *problem)
 static bool show_run(struct show *show, struct problem *problem)
 {
     bool done;
-    model_init(&show->model, show->recording);
+    model_init(&show->model, show->recording, true);
     if (terminal_is_there()) {
         done = show_frames(show, problem);
     } else {

@@ -24,10 +24,9 @@ static bool is_moment(const lanepool_event *event)
 static void note_lane(struct show *show, const lanepool_event *event)
 {
     const struct model *model = &show->model;
-    size_t alias = map_get(&model->lane_aliases, event->object_type, event->object);
-    size_t lane = alias == MAP_NONE ? MODEL_NONE : model->aliases[alias].lane;
+    size_t lane = lanepool_replay_lane_of(model->replay, event->object_type, event->object);
     text_add(&show->notes, " reaches the head of %s",
-             lane == MODEL_NONE ? "a lane" : model->lanes[lane].name);
+             lane == LANEPOOL_REPLAY_NONE ? "a lane" : model->lanes[lane].name);
 }
 
 static const char *words_of_event(const lanepool_event *event)
@@ -50,9 +49,9 @@ static const char *words_of_event(const lanepool_event *event)
 
 static void note_moment(struct show *show, const lanepool_event *event)
 {
-    size_t task = map_get(&show->model.tickets, 0, event->task);
+    size_t task = show->model.replay->task;
     show->notes.size = 0;
-    if (task == MAP_NONE) {
+    if (!show->model.replay->tasks[task].has_ticket) {
         text_add(&show->notes, "a task is refused");
         return;
     }

@@ -1,4 +1,4 @@
-/* Owns the live view: its pace, its signals, and a model that forgets finished tasks. */
+/* Owns the live view: its pace, its signals, and a model without a history. */
 #include "watch/live.h"
 
 #include <time.h>
@@ -7,9 +7,8 @@
 #include "draw/frame.h"
 #include "show/terminal.h"
 
-#define FRAME_NS      50000000u
-#define SECOND_NS     1000000000u
-#define TASKS_AT_MOST 65536
+#define FRAME_NS  50000000u
+#define SECOND_NS 1000000000u
 
 static uint64_t now_ns(void)
 {
@@ -95,10 +94,6 @@ static void take_events(void *context, const lanepool_event *events, size_t coun
     for (size_t i = 0; i < count; i++) {
         model_feed(&live->model, &events[i]);
     }
-    if (live->model.task_count >= live->forget_at) {
-        model_forget(&live->model);
-        live->forget_at = 2 * live->model.task_count + TASKS_AT_MOST;
-    }
     uint64_t now = now_ns();
     if (now >= live->next_ns) {
         if (count == 0) { /* no events are unread */
@@ -117,10 +112,9 @@ bool live_start(struct live *live, const struct recording *head, const struct ba
 {
     live->batch = batch;
     live->done_before = done_before;
-    live->forget_at = TASKS_AT_MOST;
     live->next_ns = live->has_screen ? 0 : head->zero_ns + SECOND_NS;
     live->has_model = true;
-    model_init(&live->model, head);
+    model_init(&live->model, head, false);
     if (live->has_screen) {
         terminal_enter();
     }

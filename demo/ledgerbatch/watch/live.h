@@ -19,7 +19,6 @@ struct live {
     bool is_tapped, has_model;
     struct model model;
     uint64_t missed;  /* events that were overwritten before they were read */
-    size_t forget_at; /* the number of tasks at which the model forgets finished ones */
     uint64_t next_ns; /* the time of the next drawing */
     sigset_t signals; /* those that end or stop the program, and that it takes itself */
     sigset_t unblocked;
