@@ -125,6 +125,11 @@ struct lanepool_i_workers {
     _Atomic size_t overflow_count; /* A: P writes */
 };
 
+/* The worker's loop: finds tasks and runs them until the workers stop, or the worker leaves. */
+void lanepool_i_worker_run_loop(lanepool_i_worker *worker);
+/* Before the loop, on the thread of a worker that was absent: it searches first, as if woken. */
+void lanepool_i_worker_begin_search(lanepool_i_worker *worker);
+
 /* The first `resident` workers never leave; the others are absent at first. `order` must be set
  * before. */
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
