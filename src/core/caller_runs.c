@@ -34,11 +34,6 @@ bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
     return found;
 }
 
-size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits)
-{
-    return load_relaxed(&waits->caller_count);
-}
-
 void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context)

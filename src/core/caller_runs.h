@@ -14,8 +14,6 @@ typedef void (*lanepool_i_action)(lanepool_pool *pool, lanepool_i_thread_record 
 /* Posts the caller of a ready task. Returns false if the caller has given up or the pool is
  * stopping: then the task goes into a ready ring. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task);
-/* Needs the waits' lock. An upper bound for how many tasks the next function finds. */
-size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits);
 /* Needs the waits' lock. Calls `found` for each ready task of a caller. */
 void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),

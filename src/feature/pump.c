@@ -79,12 +79,14 @@ static lanepool_i_task *take_ready(lanepool_pump *pump)
 
 /* --- all pumps of a pool --- */
 
-size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits)
+bool lanepool_i_pumps_have_ready(lanepool_i_waits *waits)
 {
-    size_t count = 0;
+    bool have = false;
+    lanepool_i_mutex_lock(&waits->lock);
     LANEPOOL_I_EACH(const lanepool_pump, pump, &waits->pumps, link)
-        count += pump->ready.count;
-    return count;
+        have |= pump->ready.count > 0;
+    lanepool_i_mutex_unlock(&waits->lock);
+    return have;
 }
 
 void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,

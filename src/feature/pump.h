@@ -13,8 +13,9 @@ bool lanepool_i_pump_add_ready(lanepool_pool *pool, lanepool_i_task *task);
 void lanepool_i_pump_update_flag_locked(lanepool_pump *pump);
 /* Returns the pump that the thread of a call is in, or NULL. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
-/* With the waits' lock: how many ready tasks are in pumps, and each of them. */
-size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits);
+/* Returns true if there are ready tasks in pumps. */
+bool lanepool_i_pumps_have_ready(lanepool_i_waits *waits);
+/* With the waits' lock: each ready task in a pump. */
 void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context);

@@ -24,52 +24,31 @@ static void add_waiting_task(lanepool_i_task *task, void *context)
 static void add_ready_task(lanepool_i_task *task, void *context)
 {
     if (!lanepool_i_task_is_tombstone(task))
-        lanepool_i_census_add_row(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
+        (void)lanepool_i_census_add_row(context, task, LANEPOOL_SNAPSHOT_READY,
+                                        LANEPOOL_SNAPSHOT_NONE);
 }
 
-static size_t count_free_rows(const lanepool_i_census *census)
+static void copy_overflow(lanepool_i_census *census)
 {
-    return census->rows.capacity - census->rows.count;
-}
-
-static bool copy_overflow(lanepool_i_census *census)
-{
-    size_t room = count_free_rows(census);
     lanepool_i_workers *workers = &census->pool->workers;
     lanepool_i_mutex_lock(&workers->overflow_lock);
-    size_t count = load_relaxed(&workers->overflow_count);
-    if (count <= room)
-        lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
+    lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
     lanepool_i_mutex_unlock(&workers->overflow_lock);
-    return count <= room;
 }
 
 /* Copies the ready tasks that their callers and pumps will run. */
-static bool copy_callers_tasks(lanepool_i_census *census)
+static void copy_callers_tasks(lanepool_i_census *census)
 {
-    size_t room = count_free_rows(census);
     lanepool_i_waits *waits = &census->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    size_t count =
-        lanepool_i_callers_ready_max_locked(waits) + lanepool_i_pumps_ready_locked(waits);
-    if (count <= room) {
-        lanepool_i_callers_each_ready_locked(waits, add_ready_task, census);
-        lanepool_i_pumps_each_ready_locked(waits, add_ready_task, census);
-    }
+    lanepool_i_callers_each_ready_locked(waits, add_ready_task, census);
+    lanepool_i_pumps_each_ready_locked(waits, add_ready_task, census);
     lanepool_i_mutex_unlock(&waits->lock);
-    return count <= room;
 }
 
-static void add_running_row(lanepool_i_census *census, size_t worker, lanepool_i_task *task,
-                            bool innermost)
-{
-    lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
-    ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].innermost = innermost;
-}
-
-/* Returns false if there is not enough room. A task that has left the thread's list may be linked
- * in another one, so the walk restarts whenever the head changes. */
-static bool add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_record *record)
+/* A task that has left the thread's list may be linked in another one, so the walk restarts
+ * whenever the head changes. */
+static void add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_record *record)
 {
     size_t before = census->rows.count;
     size_t worker = record->worker != NULL ? record->worker_index : LANEPOOL_SNAPSHOT_NONE;
@@ -77,28 +56,28 @@ static bool add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_r
         lanepool_i_task *innermost = load_seq(&record->running);
         lanepool_i_task *task = innermost;
         while (task != NULL && load_seq(&record->running) == innermost) {
-            if (count_free_rows(census) == 0)
-                return false;
-            if (!lanepool_i_task_is_tombstone(task))
-                add_running_row(census, worker, task, task == innermost);
+            lanepool_i_census_row *row =
+                lanepool_i_task_is_tombstone(task)
+                    ? NULL
+                    : lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
+            if (row != NULL)
+                row->innermost = task == innermost;
             task = load_acquire(&task->next);
         }
         if (load_seq(&record->running) == innermost)
-            return true;
+            return;
         census->rows.count = before;
     }
 }
 
-static bool copy_running_tasks(lanepool_i_census *census)
+static void copy_running_tasks(lanepool_i_census *census)
 {
     lanepool_i_thread_records *records = &census->pool->records;
-    bool has_room = true;
     lanepool_i_mutex_lock(&records->lock);
-    for (lanepool_i_thread_record *record = records->first; record != NULL && has_room;
+    for (lanepool_i_thread_record *record = records->first; record != NULL;
          record = record->next_of_pool)
-        has_room = add_running_of_thread(census, record);
+        add_running_of_thread(census, record);
     lanepool_i_mutex_unlock(&records->lock);
-    return has_room;
 }
 
 /* READY ones were found among the ready tasks. */
@@ -109,10 +88,10 @@ static void add_suspended_row(lanepool_i_census *census, lanepool_i_suspended *s
         [LANEPOOL_I_UNTIL_TIMER] = LANEPOOL_SNAPSHOT_RETRYING,
         [LANEPOOL_I_UNTIL_RESOLUTION] = LANEPOOL_SNAPSHOT_PARKED,
     };
-    lanepool_i_census_add_row(census, suspended->task, seen_as[suspended->until],
-                              LANEPOOL_SNAPSHOT_NONE);
-    lanepool_i_census_row *row =
-        (lanepool_i_census_row *)census->rows.items + census->rows.count - 1;
+    lanepool_i_census_row *row = lanepool_i_census_add_row(
+        census, suspended->task, seen_as[suspended->until], LANEPOOL_SNAPSHOT_NONE);
+    if (row == NULL)
+        return;
     row->detached = row->innermost = suspended->until == LANEPOOL_I_UNTIL_COMPLETION;
     if (row->detached)
         return;
@@ -123,46 +102,44 @@ static void add_suspended_row(lanepool_i_census *census, lanepool_i_suspended *s
 }
 
 /* Copies the tasks that are suspended until `last` or what comes before it. */
-static bool copy_suspended_until(lanepool_i_census *census, lanepool_i_until last)
+static void copy_suspended_until(lanepool_i_census *census, lanepool_i_until last)
 {
     lanepool_i_suspended_tasks *tasks = &census->pool->suspended;
-    bool has_room = true;
     lanepool_i_mutex_lock(&tasks->lock);
-    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &tasks->list, link) {
-        if (suspended->until > last || !has_room)
-            continue;
-        has_room = count_free_rows(census) > 0;
-        if (has_room)
+    LANEPOOL_I_EACH(lanepool_i_suspended, suspended, &tasks->list, link)
+        if (suspended->until <= last)
             add_suspended_row(census, suspended);
-    }
     lanepool_i_mutex_unlock(&tasks->lock);
-    return has_room;
 }
 
-static bool copy_detached_tasks(lanepool_i_census *census)
+static void copy_detached_tasks(lanepool_i_census *census)
 {
-    return copy_suspended_until(census, LANEPOOL_I_UNTIL_COMPLETION);
+    copy_suspended_until(census, LANEPOOL_I_UNTIL_COMPLETION);
 }
 
-static bool copy_suspended_tasks(lanepool_i_census *census)
+static void copy_suspended_tasks(lanepool_i_census *census)
 {
-    return copy_suspended_until(census, LANEPOOL_I_UNTIL_RESOLUTION);
+    copy_suspended_until(census, LANEPOOL_I_UNTIL_RESOLUTION);
 }
 
-/* Calls `copy` with more and more room until it returns true: all rows fit. Nothing is allocated
- * under the lock that `copy` takes. */
-static void copy_with_room(lanepool_i_census *census, bool (*copy)(lanepool_i_census *census))
+/* Calls `copy` with more and more room until all rows fit. Nothing is allocated under the lock that
+ * `copy` takes. */
+static void copy_with_room(lanepool_i_census *census, void (*copy)(lanepool_i_census *census))
 {
     size_t before = census->rows.count;
-    for (size_t room = ROOM_MIN;; room *= 2) {
+    size_t room = ROOM_MIN;
+    do {
+        census->rows.count = before;
         if (!lanepool_i_vector_reserve(&census->rows, room, sizeof(lanepool_i_census_row))) {
             census->out_of_memory = true;
             return;
         }
-        if (copy(census))
-            return;
-        census->rows.count = before;
-    }
+        census->is_full = false;
+        census->has_fixed_room = true;
+        copy(census);
+        census->has_fixed_room = false;
+        room *= 2;
+    } while (census->is_full);
 }
 
 static void add_ready_tasks(lanepool_i_census *census)

@@ -171,14 +171,6 @@ static bool has_detached_tasks(lanepool_i_call_records *calls)
     return has;
 }
 
-static bool has_ready_in_pumps(lanepool_i_waits *waits)
-{
-    lanepool_i_mutex_lock(&waits->lock);
-    bool has = lanepool_i_pumps_ready_locked(waits) > 0;
-    lanepool_i_mutex_unlock(&waits->lock);
-    return has;
-}
-
 /* Returns whether a lane is paused and no task runs or is ready: then no task can release a
  * lane. */
 static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -186,7 +178,7 @@ static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *
 {
     bool closed = false;
     if (inside > 0 || lanepool_i_workers_have_ready(&pool->workers) ||
-        has_detached_tasks(pool->call_records) || has_ready_in_pumps(&pool->waits))
+        has_detached_tasks(pool->call_records) || lanepool_i_pumps_have_ready(&pool->waits))
         return false;
     (void)lanepool_i_control_call(
         pool, record,

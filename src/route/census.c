@@ -6,9 +6,13 @@
 
 #include "route/pool.h"
 
-void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
-                               lanepool_snapshot_state state, size_t worker)
+lanepool_i_census_row *lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
+                                                 lanepool_snapshot_state state, size_t worker)
 {
+    if (census->has_fixed_room && census->rows.count == census->rows.capacity) {
+        census->is_full = true;
+        return NULL;
+    }
     lanepool_i_census_row *row = lanepool_i_vector_add(&census->rows, sizeof *row);
     if (row == NULL)
         census->out_of_memory = true;
@@ -16,6 +20,7 @@ void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
         *row = (lanepool_i_census_row){
             .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
         };
+    return row;
 }
 
 static void add_census_entry(lanepool_i_census *census, const lanepool_snapshot_entry *entry,
@@ -56,5 +61,6 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (!lanepool_i_task_is_tombstone(task))
-        lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
+        (void)lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING,
+                                        LANEPOOL_SNAPSHOT_NONE);
 }

@@ -37,13 +37,16 @@ typedef struct lanepool_i_census {
     lanepool_i_vector rows;    /* lanepool_i_census_row; in the end one for each task, by ticket */
     lanepool_i_vector entries; /* lanepool_snapshot_entry */
     lanepool_i_vector
-        entry_lanes;    /* const void *: each entry's lane, or NULL if it is in no lane */
-    bool out_of_memory; /* the census is incomplete */
+        entry_lanes;     /* const void *: each entry's lane, or NULL if it is in no lane */
+    bool out_of_memory;  /* the census is incomplete */
+    bool has_fixed_room; /* a lock is held: rows must not be allocated */
+    bool is_full;        /* a row was missing, because of that */
 } lanepool_i_census;
 
-/* Adds a row for a task in the given state. */
-void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
-                               lanepool_snapshot_state state, size_t worker);
+/* Adds a row for a task in the given state. Returns NULL, with a flag of the census set, if there
+ * is no room. */
+lanepool_i_census_row *lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
+                                                 lanepool_snapshot_state state, size_t worker);
 /* Adds a task that waits. Called by the rule. A tombstone gets no row: it only waits to leave its
  * lanes. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task);
