@@ -21,6 +21,11 @@ typedef struct lanepool_i_list {
 /* The item that contains the link as its `member`. */
 #define LANEPOOL_I_ITEM(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
+/* The first item, or NULL. */
+#define LANEPOOL_I_FIRST(list, type, member)       \
+    (lanepool_i_list_is_empty(list) ? (type *)NULL \
+                                    : LANEPOOL_I_ITEM((list)->ends.next, type, member))
+
 /* Visits the items from the first to the last. The body may remove or free the visited item, but no
  * other. */
 #define LANEPOOL_I_EACH(type, item, list, member)                              \

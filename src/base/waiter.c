@@ -28,10 +28,10 @@ void lanepool_i_waiter_call_locked(lanepool_i_waiter *waiter)
 
 bool lanepool_i_waiter_call_first_locked(lanepool_i_list *list)
 {
-    bool any = !lanepool_i_list_is_empty(list);
-    if (any)
-        lanepool_i_waiter_call_locked(LANEPOOL_I_ITEM(list->ends.next, lanepool_i_waiter, link));
-    return any;
+    lanepool_i_waiter *first = LANEPOOL_I_FIRST(list, lanepool_i_waiter, link);
+    if (first != NULL)
+        lanepool_i_waiter_call_locked(first);
+    return first != NULL;
 }
 
 /* A thread that is called just after its deadline takes the post, so that the next sleep does not

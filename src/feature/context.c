@@ -50,15 +50,11 @@ static void become_busy_locked(lanepool_i_context *context, uint64_t caller)
     context->caller = caller;
 }
 
-/* A waiter may be gone as soon as it is posted. */
 static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_state state)
 {
     context->state = state;
-    while (context->waiters != NULL) {
-        lanepool_i_context_waiter *waiter = context->waiters;
-        context->waiters = waiter->next;
-        lanepool_i_semaphore_post(&waiter->semaphore);
-    }
+    while (lanepool_i_waiter_call_first_locked(&context->waiters))
+        ;
 }
 
 /* Called with the lock, returns without it. By then the record may be BUSY again. */
@@ -66,15 +62,14 @@ static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i
                                        uint64_t ticket)
 {
     lanepool_i_context_waiter waiter = { .ticket = ticket };
-    if (!lanepool_i_semaphore_init(&waiter.semaphore)) {
-        lanepool_i_mutex_unlock(&contexts->lock);
-        return LANEPOOL_NO_RESOURCE;
-    }
-    waiter.next = context->waiters;
-    context->waiters = &waiter;
+    bool has_semaphore = lanepool_i_waiter_init(&waiter.waiter, UINT64_MAX);
+    if (has_semaphore)
+        lanepool_i_waiter_enter_locked(&waiter.waiter, &context->waiters);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_semaphore_wait(&waiter.semaphore);
-    lanepool_i_semaphore_fini(&waiter.semaphore);
+    if (!has_semaphore)
+        return LANEPOOL_NO_RESOURCE;
+    (void)lanepool_i_waiter_sleep(&waiter.waiter, &contexts->lock);
+    lanepool_i_waiter_fini(&waiter.waiter);
     return LANEPOOL_OK;
 }
 
@@ -93,9 +88,10 @@ static void become_absent(lanepool_i_context *context, bool has_slot, bool was_o
     }
     leave_busy_locked(context, LANEPOOL_I_CONTEXT_ABSENT);
     lanepool_i_context_append_to_list(&contexts->remembered, context);
-    lanepool_i_context *dropped = lanepool_i_contexts_drop_remembered(contexts, now_ns);
+    lanepool_i_list dropped;
+    lanepool_i_contexts_drop_remembered(contexts, now_ns, &dropped);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_contexts_free_chain(dropped);
+    lanepool_i_contexts_free_dropped(&dropped);
 }
 
 /* The context is BUSY, and no task uses it. */
@@ -109,8 +105,9 @@ static void close_context(lanepool_i_thread_record *record, lanepool_i_context *
  * has been idle for longest. Returns NULL if none is idle. */
 static lanepool_i_context *take_idle_locked(lanepool_i_contexts *contexts, uint64_t caller)
 {
-    lanepool_i_context *idle =
-        contexts->due.first != NULL ? contexts->due.first : contexts->idle.first;
+    lanepool_i_context *idle = LANEPOOL_I_FIRST(&contexts->due.records, lanepool_i_context, link);
+    if (idle == NULL)
+        idle = LANEPOOL_I_FIRST(&contexts->idle.records, lanepool_i_context, link);
     if (idle == NULL)
         return NULL;
     lanepool_i_context_remove_from_list(idle);
@@ -283,7 +280,8 @@ static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context
     if (context->is_dropped)
         make_due_locked(contexts, context);
     else if (contexts->idle.count > options->lingering_max)
-        make_due_locked(contexts, contexts->idle.first);
+        make_due_locked(contexts,
+                        LANEPOOL_I_FIRST(&contexts->idle.records, lanepool_i_context, link));
 }
 
 static void end_use(lanepool_i_contexts *contexts, lanepool_i_context *context, bool drops)
@@ -373,9 +371,10 @@ static uint64_t pause_keeper(void *owner)
     lanepool_i_contexts *contexts = pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
-    lanepool_i_context *dropped = lanepool_i_contexts_drop_remembered(contexts, now_ns);
+    lanepool_i_list dropped;
+    lanepool_i_contexts_drop_remembered(contexts, now_ns, &dropped);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_contexts_free_chain(dropped);
+    lanepool_i_contexts_free_dropped(&dropped);
     return UINT64_MAX;
 }
 

@@ -29,6 +29,7 @@
 
 #include "base/idle_time.h"
 #include "base/timer_heap.h"
+#include "base/waiter.h"
 #include "core/call_record.h"
 #include "lane/lane.h"
 #include "lanepool/key.h"
@@ -45,25 +46,23 @@ typedef struct lanepool_i_context lanepool_i_context;
 /* In place of a ticket; no ticket is that large. */
 #define LANEPOOL_I_CONTEXT_KEEPER UINT64_MAX
 
-/* A list, oldest first. A record is in one list at most. */
+/* A list of records, oldest first. A record is in one list at most. */
 typedef struct lanepool_i_context_list {
-    lanepool_i_context *first;
-    lanepool_i_context *last;
+    lanepool_i_list records;
     size_t count;
 } lanepool_i_context_list;
 
 /* A thread that waits while a record is BUSY; on its stack. */
 typedef struct lanepool_i_context_waiter {
-    struct lanepool_i_context_waiter *next; /* L */
-    uint64_t ticket;                        /* I: its task's */
-    lanepool_i_semaphore semaphore;
+    lanepool_i_waiter waiter;
+    uint64_t ticket; /* I: its task's */
 } lanepool_i_context_waiter;
 
 /* Guards: I immutable, L the contexts' lock, B the thread that has made it BUSY. */
 struct lanepool_i_context {
     lanepool_i_timer timer;         /* L: in the heap while the context is idle */
     lanepool_i_key key;             /* I: its byte string is a copy behind the record */
-    lanepool_i_context *chained;    /* L: in its bucket */
+    lanepool_i_link chained;        /* L: in its bucket */
     lanepool_pool *pool;            /* I */
     lanepool_i_context_state state; /* L */
     uint32_t uses;                  /* L: tasks that use it */
@@ -72,20 +71,19 @@ struct lanepool_i_context {
     uint64_t caller; /* L: while BUSY: the task's ticket, or LANEPOOL_I_CONTEXT_KEEPER */
     void *value;     /* B: set by open */
     bool is_dropped; /* L, B: a task has dropped it: it is closed before the next use */
-    uint64_t idle_since_ns;             /* L: 0 if it was never used */
-    uint64_t due_ns;                    /* L: while idle */
-    lanepool_i_gap_mean pace;           /* L */
-    lanepool_i_context_list *list;      /* L: the list that it is in, or NULL */
-    lanepool_i_context *earlier;        /* L: in that list */
-    lanepool_i_context *later;          /* L */
-    lanepool_i_context_waiter *waiters; /* L */
+    uint64_t idle_since_ns;        /* L: 0 if it was never used */
+    uint64_t due_ns;               /* L: while idle */
+    lanepool_i_gap_mean pace;      /* L */
+    lanepool_i_context_list *list; /* L: the list that it is in, or NULL */
+    lanepool_i_link link;          /* L: in that list */
+    lanepool_i_list waiters;       /* L */
 };
 
 /* Of a pool. Without the option, only `options` is set. */
 typedef struct lanepool_i_contexts {
     lanepool_context_options options;   /* I: every default filled in; `open` NULL: no contexts */
     lanepool_i_mutex lock;              /* taken before the timers' lock */
-    lanepool_i_context **buckets;       /* L: records by key; the array is I */
+    lanepool_i_list *buckets;           /* L: records by key; the array is I */
     size_t bucket_count;                /* I: a power of two */
     lanepool_i_context_list idle;       /* L: idle contexts, except those made due at once */
     lanepool_i_context_list remembered; /* L: records whose contexts are closed */

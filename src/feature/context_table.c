@@ -12,62 +12,33 @@
 void lanepool_i_context_append_to_list(lanepool_i_context_list *list, lanepool_i_context *context)
 {
     context->list = list;
-    context->later = NULL;
-    context->earlier = list->last;
-    if (list->last != NULL)
-        list->last->later = context;
-    else
-        list->first = context;
-    list->last = context;
+    lanepool_i_list_add(&list->records, &context->link);
     list->count++;
 }
 
 void lanepool_i_context_remove_from_list(lanepool_i_context *context)
 {
-    lanepool_i_context_list *list = context->list;
-    if (list == NULL)
+    if (context->list == NULL)
         return;
-    if (context->earlier != NULL)
-        context->earlier->later = context->later;
-    else
-        list->first = context->later;
-    if (context->later != NULL)
-        context->later->earlier = context->earlier;
-    else
-        list->last = context->earlier;
+    lanepool_i_unlink(&context->link);
+    context->list->count--;
     context->list = NULL;
-    list->count--;
 }
 
 /* --- finding and creating --- */
 
-static lanepool_i_context **record_bucket(lanepool_i_contexts *contexts, uint32_t hash)
+static lanepool_i_list *record_bucket(lanepool_i_contexts *contexts, uint32_t hash)
 {
     return &contexts->buckets[hash & (contexts->bucket_count - 1)];
 }
 
-/* Records are chained by `chained`; the key's own `next` is not used. */
+/* Records are linked by `chained`; the key's own `next` is not used. */
 static lanepool_i_context *find_record(lanepool_i_contexts *contexts, const lanepool_i_key *key)
 {
-    lanepool_i_context *context = *record_bucket(contexts, key->hash);
-    while (context != NULL && !lanepool_i_key_equals(&context->key, key))
-        context = context->chained;
-    return context;
-}
-
-static void add_record(lanepool_i_contexts *contexts, lanepool_i_context *context)
-{
-    lanepool_i_context **bucket = record_bucket(contexts, context->key.hash);
-    context->chained = *bucket;
-    *bucket = context;
-}
-
-static void remove_record(lanepool_i_contexts *contexts, const lanepool_i_context *context)
-{
-    lanepool_i_context **at = record_bucket(contexts, context->key.hash);
-    while (*at != context)
-        at = &(*at)->chained;
-    *at = context->chained;
+    LANEPOOL_I_EACH(lanepool_i_context, context, record_bucket(contexts, key->hash), chained)
+        if (lanepool_i_key_equals(&context->key, key))
+            return context;
+    return NULL;
 }
 
 /* Copies the key's bytes: the lane that owns them may be freed before the record. */
@@ -84,6 +55,7 @@ static lanepool_i_context *create_record(lanepool_pool *pool, const lanepool_i_k
     context->key.value = key->value;
     context->pool = pool;
     context->timer.fire = lanepool_i_context_fire;
+    lanepool_i_list_init(&context->waiters);
     if (has_bytes)
         context->key.value.bytes = memcpy(context + 1, key->value.bytes, size);
     return context;
@@ -99,7 +71,7 @@ lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const l
         lanepool_i_mutex_lock(&contexts->lock);
         lanepool_i_context *found = find_record(contexts, key);
         if (found == NULL && made != NULL)
-            add_record(contexts, made);
+            lanepool_i_list_add(record_bucket(contexts, key->hash), &made->chained);
         if ((found == NULL) != (made == NULL))
             return found != NULL ? found : made;
         lanepool_i_mutex_unlock(&contexts->lock);
@@ -120,31 +92,25 @@ static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_con
            now_ns - context->idle_since_ns > contexts->options.linger_max_ns;
 }
 
-lanepool_i_context *lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts,
-                                                        uint64_t now_ns)
+void lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts, uint64_t now_ns,
+                                         lanepool_i_list *dropped)
 {
-    lanepool_i_context *chain = NULL;
-    lanepool_i_context *context;
-    while ((context = contexts->remembered.first) != NULL) {
+    lanepool_i_list_init(dropped);
+    LANEPOOL_I_EACH(lanepool_i_context, context, &contexts->remembered.records, link) {
         bool needed = contexts->remembered.count <= contexts->options.lingering_max &&
                       !is_too_old(contexts, context, now_ns);
         if (needed || context->fires || context->pins > 0)
             break;
         lanepool_i_context_remove_from_list(context);
-        remove_record(contexts, context);
-        context->later = chain;
-        chain = context;
+        lanepool_i_unlink(&context->chained);
+        lanepool_i_list_add(dropped, &context->link);
     }
-    return chain;
 }
 
-void lanepool_i_contexts_free_chain(lanepool_i_context *chain)
+void lanepool_i_contexts_free_dropped(const lanepool_i_list *dropped)
 {
-    while (chain != NULL) {
-        lanepool_i_context *later = chain->later;
-        lanepool_i_memory_free(chain);
-        chain = later;
-    }
+    LANEPOOL_I_EACH(lanepool_i_context, context, dropped, link)
+        lanepool_i_memory_free(context);
 }
 
 /* --- for statistics --- */
@@ -208,8 +174,8 @@ static bool make_buckets(lanepool_i_contexts *contexts)
         count *= 2;
     contexts->buckets = lanepool_i_memory_alloc(count * sizeof *contexts->buckets);
     contexts->bucket_count = count;
-    if (contexts->buckets != NULL)
-        memset(contexts->buckets, 0, count * sizeof *contexts->buckets);
+    for (size_t i = 0; i < count && contexts->buckets != NULL; i++)
+        lanepool_i_list_init(&contexts->buckets[i]);
     return contexts->buckets != NULL;
 }
 
@@ -218,6 +184,9 @@ bool lanepool_i_contexts_init(lanepool_pool *pool)
     lanepool_i_contexts *contexts = pool->contexts;
     if (contexts->options.open == NULL)
         return true;
+    lanepool_i_list_init(&contexts->idle.records);
+    lanepool_i_list_init(&contexts->remembered.records);
+    lanepool_i_list_init(&contexts->due.records);
     contexts->keeper = lanepool_i_thread_record_create_for_worker(pool, &pool->records, NULL);
     if (contexts->keeper == NULL || !make_buckets(contexts))
         goto retire_keeper;
@@ -254,11 +223,8 @@ void lanepool_i_contexts_fini(lanepool_pool *pool)
         return;
     lanepool_i_timers_fini(&contexts->timers);
     for (size_t i = 0; i < contexts->bucket_count; i++)
-        while (contexts->buckets[i] != NULL) {
-            lanepool_i_context *context = contexts->buckets[i];
-            contexts->buckets[i] = context->chained;
+        LANEPOOL_I_EACH(lanepool_i_context, context, &contexts->buckets[i], chained)
             lanepool_i_memory_free(context);
-        }
     lanepool_i_mutex_fini(&contexts->lock);
     lanepool_i_memory_free(contexts->buckets);
     lanepool_i_thread_record_retire(contexts->keeper);

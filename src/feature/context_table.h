@@ -21,10 +21,10 @@ void lanepool_i_context_fire(lanepool_i_timer *timer);
 /* The keeper's other work; see timer_heap.h. */
 extern const lanepool_i_clock_work lanepool_i_work_of_keeper;
 
-/* L: removes records that are too many or too old. Returns them, chained through `later`. */
-lanepool_i_context *lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts,
-                                                        uint64_t now_ns);
-/* Frees such a chain; called without the lock. */
-void lanepool_i_contexts_free_chain(lanepool_i_context *chain);
+/* L: moves records that are too many or too old to an empty list. */
+void lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts, uint64_t now_ns,
+                                         lanepool_i_list *dropped);
+/* Frees these records; called without the lock. */
+void lanepool_i_contexts_free_dropped(const lanepool_i_list *dropped);
 
 #endif

@@ -55,8 +55,7 @@ static void describe_busy_locked(const struct contexts_call *call,
     described->busy = true;
     described->closing = context->caller == LANEPOOL_I_CONTEXT_KEEPER;
     described->task = note_busy_context(call, context->caller, index);
-    for (const lanepool_i_context_waiter *waiter = context->waiters; waiter != NULL;
-         waiter = waiter->next) {
+    LANEPOOL_I_EACH(const lanepool_i_context_waiter, waiter, &context->waiters, waiter.link) {
         (void)note_busy_context(call, waiter->ticket, index);
         described->waiting++;
     }
@@ -81,8 +80,7 @@ static void each_context_locked(lanepool_i_contexts *contexts,
                                 struct contexts_call *call)
 {
     for (size_t i = 0; i < contexts->bucket_count; i++)
-        for (lanepool_i_context *context = contexts->buckets[i]; context != NULL;
-             context = context->chained)
+        LANEPOOL_I_EACH(lanepool_i_context, context, &contexts->buckets[i], chained)
             if (context->state != LANEPOOL_I_CONTEXT_ABSENT)
                 found(call, context);
 }

@@ -63,7 +63,7 @@ static void run_batch_locked(lanepool_i_drain *drain)
         if (!has_runnable_task_locked(work->sequence) || has_reached_goal(drain))
             return;
         lanepool_i_sequence_task *task =
-            LANEPOOL_I_ITEM(work->sequence->queue.ends.next, lanepool_i_sequence_task, link);
+            LANEPOOL_I_FIRST(&work->sequence->queue, lanepool_i_sequence_task, link);
         lanepool_i_sequence_task_take_locked(task);
         if (task->call.future != NULL)
             (void)lanepool_i_future_start(task->call.future);
