@@ -152,16 +152,17 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
 }
 
 /* Posts or calls each listener. The future is complete, so no thread adds or removes one any more.
- * The memory of a listener that was posted may be gone. */
+ * The memory of a listener that it does not own may be gone after that. */
 static void serve_listeners(lanepool_future *future, const lanepool_result *result)
 {
     LANEPOOL_I_EACH(lanepool_i_listener, listener, &future->listeners, link) {
-        if (listener->then != NULL) {
+        bool is_owned = listener->is_owned;
+        if (listener->then != NULL)
             listener->then(listener->context, result);
-            lanepool_i_memory_free(listener);
-        } else {
+        else
             lanepool_i_semaphore_post(listener->semaphore);
-        }
+        if (is_owned)
+            lanepool_i_memory_free(listener);
     }
 }
 

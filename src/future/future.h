@@ -31,6 +31,7 @@ struct lanepool_i_listener {
     void (*then)(void *context, const lanepool_result *result); /* I: the callback, or NULL */
     void *context;                                              /* I: the callback's */
     lanepool_i_semaphore *semaphore;                            /* I: posted if `then` is NULL */
+    bool is_owned; /* I: the future frees the listener after the callback */
 };
 
 /* Functions for the future of a task without a pool: the task's owner fills them in. */

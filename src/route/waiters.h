@@ -46,8 +46,9 @@ typedef struct lanepool_i_pool_waiter {
 struct lanepool_i_wait {
     lanepool_i_pool_waiter waiter;
     lanepool_i_message message;
-    lanepool_i_link inside; /* L: in the list of waits inside tasks */
-    lanepool_i_task *task;  /* I: the task that waits */
+    lanepool_i_listener listener; /* of the awaited future */
+    lanepool_i_link inside;       /* L: in the list of waits inside tasks */
+    lanepool_i_task *task;        /* I: the task that waits */
     /* L: set by the deadlock check, or NULL. Dereferenced only while it is future->task, under the
      * future's lock: its block may have been reused otherwise. */
     lanepool_i_task *awaited;

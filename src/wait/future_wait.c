@@ -144,24 +144,17 @@ static lanepool_i_wait *create_wait(lanepool_i_thread_record *record, lanepool_f
     return NULL;
 }
 
-/* The listener has one of the wait's references. Returns NULL if the future is already complete. */
-static lanepool_i_listener *add_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
+/* The listener has one of the wait's references. Returns false if the future is already complete.
+ */
+static bool add_wait_listener(lanepool_i_wait *wait)
 {
-    *listener = (lanepool_i_listener){ .then = notice_completion, .context = wait };
-    if (lanepool_i_future_listen(wait->future, listener))
-        return listener;
-    lanepool_i_memory_free(listener);
-    store_release(&wait->complete, true);
-    lanepool_i_wait_drop(wait);
-    return NULL;
-}
-
-static void remove_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
-{
-    if (listener == NULL || !lanepool_i_future_unlisten(wait->future, listener))
-        return;
-    lanepool_i_memory_free(listener);
-    lanepool_i_wait_drop(wait);
+    wait->listener = (lanepool_i_listener){ .then = notice_completion, .context = wait };
+    bool listens = lanepool_i_future_listen(wait->future, &wait->listener);
+    if (!listens) {
+        store_release(&wait->complete, true);
+        lanepool_i_wait_drop(wait);
+    }
+    return listens;
 }
 
 /* A delayed task has no entries, so a deadlock could not be found yet. Becoming due needs no other
@@ -186,15 +179,11 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
 {
     if (record->callbacks > 0 || record->waits == LANEPOOL_I_NESTED_WAITS_MAX)
         return LANEPOOL_DEADLOCK;
-    lanepool_status status = LANEPOOL_NOMEM;
-    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    lanepool_i_wait *wait =
-        listener != NULL ? create_wait(record, future, deadline_ns, &status) : NULL;
-    if (wait == NULL) {
-        lanepool_i_memory_free(listener);
+    lanepool_status status;
+    lanepool_i_wait *wait = create_wait(record, future, deadline_ns, &status);
+    if (wait == NULL)
         return status;
-    }
-    listener = add_wait_listener(wait, listener);
+    bool listens = add_wait_listener(wait);
     record->waits++;
     lanepool_i_mutex_lock(&pool->waits.lock);
     lanepool_i_list_add(&pool->waits.inside, &wait->inside);
@@ -204,7 +193,8 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
     lanepool_i_wait_unlink_locked(wait);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     record->waits--;
-    remove_wait_listener(wait, listener);
+    if (listens && lanepool_i_future_unlisten(future, &wait->listener))
+        lanepool_i_wait_drop(wait);
     lanepool_i_wait_drop(wait);
     return status;
 }
@@ -286,7 +276,7 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
     if (listener == NULL)
         return LANEPOOL_NOMEM;
-    *listener = (lanepool_i_listener){ .then = then, .context = context };
+    *listener = (lanepool_i_listener){ .then = then, .context = context, .is_owned = true };
     if (lanepool_i_future_listen(future, listener))
         return LANEPOOL_OK;
     lanepool_i_memory_free(listener);

@@ -62,7 +62,7 @@ static lanepool_i_listener *listener_make(struct callback *callback)
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
 
     expect(listener != NULL);
-    *listener = (lanepool_i_listener){ .then = note, .context = callback };
+    *listener = (lanepool_i_listener){ .then = note, .context = callback, .is_owned = true };
     return listener;
 }
 
