@@ -26,12 +26,9 @@ is_there() { # is_there <name of a test>
     simulated.*)
         grep -qsF "lanepool_add_simulated_test($name " tests/simulator/CMakeLists.txt
         ;;
-    contract.*/*)
-        grep -qsE "^Test\(${name%%/*}, ${name#*/}\)" \
-            "tests/contract/${name%%/*}.c" tests/feature/*/contract*.c
-        ;;
     */*)
-        grep -qsE "^Test\(${name%%/*}, ${name#*/}\)" "tests/$program/${name%%/*}.c"
+        grep -qsE "^Test\(${name%%/*}, ${name#*/}\)" \
+            "tests/$program/${name%%/*}.c" tests/feature/*/"$program"*.c
         ;;
     *)
         grep -qsE "^ *(add_test\(NAME $program\.$name|lanepool_add_[a-z]+_run\($name)( |$)" \

@@ -46,10 +46,10 @@ complain "white space at the end of a line" < <(
     grep -nE '[[:space:]]+$' "${sources[@]}" /dev/null || true)
 
 # CTest finds the tests of a file by its suite, which has the file's name. In the folder of a feature
-# the feature's name replaces "contract".
+# the feature's name replaces "unit", "model" and "contract".
 complain "suites that do not have the name of their file" < <(
     for file in $(find tests -name '*.c' -not -path 'tests/support/*' 2>/dev/null); do
-        suite=$(sed -E 's:.*/feature/([^/]+)/contract([^/]*\.c)$:\1\2:; s:.*/::; s:\.c$::' <<<"$file")
+        suite=$(sed -E 's:.*/feature/([^/]+)/(unit|model|contract)([^/]*\.c)$:\1\3:; s:.*/::; s:\.c$::' <<<"$file")
         grep -HnE '^Test\(' "$file" | grep -vE "Test\\($suite," || true
     done)
 

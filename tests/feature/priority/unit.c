@@ -1,4 +1,4 @@
-/* Ready tasks by level. tests/model/ready_order.c compares random steps with a plain list. */
+/* Ready tasks by level. model.c compares random steps with a plain list. */
 #include "feature/priority/priority_queue.h"
 #include "lanepool/future.h"
 #include "support/test.h"
@@ -41,7 +41,7 @@ static size_t take(struct fixture *ready, uint64_t now_ns)
     return TASKS;
 }
 
-Test(priority_queue, the_highest_level_is_taken_first_and_in_it_the_oldest)
+Test(priority, the_highest_level_is_taken_first_and_in_it_the_oldest)
 {
     static const uint32_t priorities[TASKS] = { 1, 0, LANEPOOL_PRIORITY_MAX, 1, 0, 1 };
     static const size_t order[TASKS] = { 2, 0, 3, 5, 1, 4 };
@@ -58,7 +58,7 @@ Test(priority_queue, the_highest_level_is_taken_first_and_in_it_the_oldest)
     expect_eq(take(&ready, 1), TASKS);
 }
 
-Test(priority_queue, a_raised_task_moves_to_the_end_of_its_new_level)
+Test(priority, a_raised_task_moves_to_the_end_of_its_new_level)
 {
     struct fixture ready;
 
@@ -74,7 +74,7 @@ Test(priority_queue, a_raised_task_moves_to_the_end_of_its_new_level)
     expect_eq(take(&ready, 1), 3);
 }
 
-Test(priority_queue, a_level_raised_before_the_task_is_ready_counts_then)
+Test(priority, a_level_raised_before_the_task_is_ready_counts_then)
 {
     struct fixture ready;
 
@@ -87,7 +87,7 @@ Test(priority_queue, a_level_raised_before_the_task_is_ready_counts_then)
     expect_eq(take(&ready, 1), 0);
 }
 
-Test(priority_queue, a_task_rises_by_one_level_when_it_has_waited_for_the_age)
+Test(priority, a_task_rises_by_one_level_when_it_has_waited_for_the_age)
 {
     struct fixture ready;
 
@@ -104,7 +104,7 @@ Test(priority_queue, a_task_rises_by_one_level_when_it_has_waited_for_the_age)
     expect_eq(take(&ready, 1 + AGE_NS), 4);
 }
 
-Test(priority_queue, a_task_that_has_risen_waits_for_the_age_again)
+Test(priority, a_task_that_has_risen_waits_for_the_age_again)
 {
     struct fixture ready;
 
@@ -129,7 +129,7 @@ static void visit(lanepool_i_task *task, void *context)
     ready->visited++;
 }
 
-Test(priority_queue, each_visits_the_highest_first_and_takes_none)
+Test(priority, each_visits_the_highest_first_and_takes_none)
 {
     struct fixture ready;
 

@@ -155,7 +155,7 @@ static void play(uint64_t seed, uint64_t age_ns)
     free(round);
 }
 
-Test(ready_order, is_that_of_a_plain_list)
+Test(priority, the_order_is_that_of_a_plain_list)
 {
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
         play(seed, seed % 2 == 0 ? AGE : LANEPOOL_FOREVER);
@@ -163,7 +163,7 @@ Test(ready_order, is_that_of_a_plain_list)
 }
 
 /* A thread that waits inside a task takes all tasks out, and puts the rest back. */
-Test(ready_order, a_task_that_is_put_back_keeps_how_high_it_had_risen)
+Test(priority, a_task_that_is_put_back_keeps_how_high_it_had_risen)
 {
     lanepool_i_priority_queue levels = { .age_ns = AGE };
     struct entry low, high;
