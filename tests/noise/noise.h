@@ -9,6 +9,7 @@
 #ifndef TESTS_NOISE_NOISE_H
 #define TESTS_NOISE_NOISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Disturbs about one in `one_in` operations from now on; 0: none. Each thread draws its own
