@@ -220,7 +220,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     bool retains = load_seq(&pool->retention.word) != 0;
     uint64_t word =
         retains ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
-    if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) == LANEPOOL_I_TOMBSTONE)
+    if (lanepool_i_word_is_cancelled(word))
         return WAS_CANCELLED;
     end->future = future_by_word(task, word);
     if (end->future == NULL)

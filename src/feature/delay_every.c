@@ -129,7 +129,6 @@ static bool stop_run(lanepool_future *run_future)
 {
     lanepool_i_mutex_lock(&run_future->lock);
     bool runs = run_future->phase == LANEPOOL_I_PHASE_RUNNING;
-    run_future->stopped = true;
     store_relaxed(&run_future->asked_to_end, true);
     lanepool_i_mutex_unlock(&run_future->lock);
     return runs;

@@ -156,7 +156,7 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_failures_sent(pool);
     lanepool_i_mutex_lock(&pool->suspended.lock);
     attempts->is_notifying = false;
-    pool->failures->notifying--;
+    pool->failures->unsettled--;
     lanepool_i_mutex_unlock(&pool->suspended.lock);
     for (size_t i = 0; get_nth_lane(attempts, i, &lane); i++)
         clear_poisoned_lane(pool, lane, grants);
@@ -170,7 +170,7 @@ bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
     if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_notifying)
         return false;
     attempts->is_notifying = true;
-    attempts->pool->failures->notifying++;
+    attempts->pool->failures->unsettled++;
     (void)lanepool_i_future_retain(&attempts->member.future);
     return true;
 }

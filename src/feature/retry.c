@@ -374,10 +374,10 @@ void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task)
 {
-    uint64_t over = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
-    if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
+    lanepool_i_attempts *attempts =
+        lanepool_i_task_is_tombstone(task) ? NULL : lanepool_i_attempts_of(task);
+    if (attempts == NULL || attempts->member.future.phase != LANEPOOL_I_PHASE_SUSPENDED)
         return false;
-    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (!attempts->ends_uncalled)
         call_off(attempts);
     lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);

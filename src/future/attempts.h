@@ -68,8 +68,7 @@ typedef struct lanepool_i_failures {
     _Atomic size_t messages;       /* A: on their way; waits inside tasks route them, too */
     size_t parked;                 /* L: tasks that wait for a resolution */
     size_t paused;                 /* L: lanes that a failure has paused */
-    size_t notifying;              /* L: records whose `is_notifying` is set */
-    size_t dropped;                /* L: records whose `dropped_by` is set */
+    size_t unsettled;              /* L: parked tasks with `is_notifying`, or with `dropped_by` */
     uint64_t changes;              /* L: how often `parked` or `paused` has changed */
     size_t poisoned;               /* L: entries of parked tasks in lanes */
     lanepool_i_attempts **tickets; /* L: the tables; see parked.h */

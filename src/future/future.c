@@ -34,7 +34,6 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->task = task;
     future->pool = pool;
     future->delayed = NULL;
-    future->stopped = false;
     future->owner = NULL;
     future->sequence_task = NULL;
     memset(&future->result, 0, sizeof future->result);
@@ -106,7 +105,8 @@ bool lanepool_i_future_start(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
     bool starts = future->phase < LANEPOOL_I_PHASE_CANCELLED;
-    if (starts && !future->stopped)
+    bool stopped = future->phase == LANEPOOL_I_PHASE_PENDING && load_relaxed(&future->asked_to_end);
+    if (starts && !stopped)
         lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_RUNNING);
     lanepool_i_mutex_unlock(&future->lock);
     return starts;

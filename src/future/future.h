@@ -58,7 +58,6 @@ struct lanepool_future {
     lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
     struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
-    bool stopped;                         /* L: while PENDING: this periodic run must not start */
     lanepool_result result;               /* L until complete, then I */
     lanepool_i_list listeners;            /* L until complete; then the completing thread's */
     lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
@@ -66,7 +65,8 @@ struct lanepool_future {
     const lanepool_i_future_owner *owner; /* I: NULL: the pool */
     const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
     size_t size;                          /* I: of this memory */
-    _Atomic bool asked_to_end;            /* A: a task that is RUNNING or SUSPENDED must stop */
+    /* A: RUNNING or SUSPENDED: the task must stop. PENDING: this periodic run must not start */
+    _Atomic bool asked_to_end;
 #if defined(LANEPOOL_CHECKED)
     _Atomic size_t held;                /* A: the program's references */
     lanepool_i_quarantined quarantined; /* I until the last reference is given back */

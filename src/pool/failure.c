@@ -251,7 +251,7 @@ static void take_locked(lanepool_pool *pool, lanepool_i_attempts *attempts, lane
         return;
     }
     attempts->dropped_by = by;
-    pool->failures->dropped++;
+    pool->failures->unsettled++;
 }
 
 static lanepool_status take_parked_task(lanepool_pool *pool, uint64_t ticket,
@@ -308,7 +308,7 @@ static void end_parked_tasks(lanepool_pool *pool, lanepool_i_thread_record *reco
     }
 }
 
-/* Cancels the tasks behind parked tasks, then ends these. Until then `dropped` is not 0, and no
+/* Cancels the tasks behind parked tasks, then ends these. Until then `unsettled` is not 0, and no
  * waiter is notified that only parked tasks are left. This thread may be the one that checks this,
  * and a notified waiter would call again at once and cause the next check, without end. */
 static lanepool_status drop_parked_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -319,7 +319,7 @@ static lanepool_status drop_parked_tasks(lanepool_pool *pool, lanepool_i_thread_
     lanepool_i_mutex_lock(&pool->suspended.lock);
     for (lanepool_i_attempts *attempts = *taken; attempts != NULL; attempts = attempts->taken) {
         attempts->dropped_by = NULL;
-        pool->failures->dropped--;
+        pool->failures->unsettled--;
         if (status == LANEPOOL_OK)
             lanepool_i_parked_remove_locked(pool, attempts);
     }

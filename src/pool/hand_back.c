@@ -171,8 +171,7 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
 static bool dispose_if_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_task *task)
 {
-    uint64_t word = load_relaxed(&task->word);
-    if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) != LANEPOOL_I_TOMBSTONE) {
+    if (!lanepool_i_word_is_cancelled(load_relaxed(&task->word))) {
         lanepool_future *future = lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
         if (future == NULL || lanepool_i_future_give_up(future))
             return false;

@@ -12,7 +12,7 @@ static uint64_t count_parked(lanepool_pool *pool, uint64_t *changes, bool *block
     const lanepool_i_failures *failures = pool->failures;
     lanepool_i_mutex_lock(&pool->suspended.lock);
     size_t parked = failures->parked;
-    *blocks = parked + failures->paused > 0 && failures->notifying + failures->dropped == 0;
+    *blocks = parked + failures->paused > 0 && failures->unsettled == 0;
     *changes = failures->changes;
     lanepool_i_mutex_unlock(&pool->suspended.lock);
     return parked;

@@ -20,12 +20,12 @@
  *    is parked. Suppose that another task was active. No holder of the role has made it ready: each
  *    hold of the role counts before it ends. So a task that ended has made it ready, and its thread
  *    counted that before the end. This end is not seen, or the count would be seen. So the task
- * that ended was active and unseen, too, and step 3 applies to it. These steps lead back to a task
- *    that a holder of the role has made ready, which is seen: a contradiction.
+ *    that ended was active and unseen, too, and step 3 applies to it. These steps lead back to a
+ * task that a holder of the role has made ready, which is seen: a contradiction.
  *
- * They may also lead back to a parked task that is resolved. A resolution is seen as a change, or
- * as `dropped`. A message that notifies a lane that it is poisoned makes tasks ready, too:
- * `notifying` counts it.
+ * They may also lead back to a parked task that is resolved. A resolution is seen as a change. A
+ * task that is being dropped, and a message that notifies a lane that it is poisoned, may make
+ * tasks ready, too: `unsettled` counts both.
  */
 #ifndef LANEPOOL_SRC_POOL_STALLED_H
 #define LANEPOOL_SRC_POOL_STALLED_H

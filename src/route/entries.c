@@ -147,9 +147,7 @@ static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *rec
 static bool receiver_has_future(const lanepool_i_task *receiver)
 {
     uint64_t word = load_relaxed(&receiver->word);
-    bool canceller_has_future =
-        (word & LANEPOOL_I_TOMBSTONE) != 0 && (word & LANEPOOL_I_STARTED) == 0;
-    return (word & LANEPOOL_I_WIDE) != 0 && !canceller_has_future;
+    return (word & LANEPOOL_I_WIDE) != 0 && !lanepool_i_word_is_cancelled(word);
 }
 
 /* Another thread may be cancelling the receiver by its future: under the future's lock it finds no

@@ -155,6 +155,13 @@ static inline bool lanepool_i_task_is_tombstone(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & LANEPOOL_I_TOMBSTONE) != 0;
 }
 
+/* Returns true if a task with this word was cancelled together with others, not by its future. Then
+ * the canceller has the task's reference to its future. */
+static inline bool lanepool_i_word_is_cancelled(uint64_t word)
+{
+    return (word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) == LANEPOOL_I_TOMBSTONE;
+}
+
 /* Returns true for a barrier. In the inbox a barrier is a message, too. */
 static inline bool lanepool_i_task_is_barrier(const lanepool_i_task *task)
 {

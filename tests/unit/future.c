@@ -249,7 +249,7 @@ Test(future, a_stopped_run_is_called_but_has_not_started)
     struct fixture all;
 
     fixture_init(&all);
-    all.future->stopped = true;
+    store_relaxed(&all.future->asked_to_end, true);
     expect(lanepool_i_future_start(all.future));
     expect_eq(all.future->phase, LANEPOOL_I_PHASE_PENDING);
     complete(&all);
