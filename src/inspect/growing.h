@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LANEPOOL_I_NO_INDEX SIZE_MAX
+#define LANEPOOL_I_NO_INDEX SIZE_MAX /* also LANEPOOL_REPLAY_NONE */
 
 /* Makes room for `count` items of an array. `array` points to the pointer to its first item.
  * Returns false, and changes nothing, if memory cannot be allocated. */

@@ -12,9 +12,14 @@ static lanepool_times *times_make(void)
     return times;
 }
 
+/* Worker 0 runs all tasks. It sleeps while another thread routes. */
 static lanepool_event event_of(lanepool_event_type type, uint64_t task, uint64_t time_ns)
 {
-    lanepool_event event = { .time_ns = time_ns, .task = task, .type = (uint8_t)type };
+    bool routes = type >= LANEPOOL_EVENT_SUBMIT && type <= LANEPOOL_EVENT_READY;
+    lanepool_event event = { .time_ns = time_ns,
+                             .task = task,
+                             .thread = routes ? LANEPOOL_EVENT_OUTSIDE : 0,
+                             .type = (uint8_t)type };
 
     return event;
 }
@@ -105,15 +110,17 @@ Test(times, percentiles_are_a_little_too_large_at_most)
     enum { TASKS = 1000 };
     lanepool_times_row row;
     lanepool_times *times = times_make();
+    uint64_t now_ns = 1;
 
     for (uint64_t i = 1; i <= TASKS; i++) {
         lanepool_event events[] = {
-            event_of(LANEPOOL_EVENT_ROUTE, i, 0),
-            event_of(LANEPOOL_EVENT_READY, i, 0),
-            event_of(LANEPOOL_EVENT_START, i, 0),
-            event_of(LANEPOOL_EVENT_END, i, 1000 * i),
+            event_of(LANEPOOL_EVENT_ROUTE, i, now_ns),
+            event_of(LANEPOOL_EVENT_READY, i, now_ns),
+            event_of(LANEPOOL_EVENT_START, i, now_ns),
+            event_of(LANEPOOL_EVENT_END, i, now_ns + 1000 * i),
         };
         expect_ok(lanepool_times_add(times, events, 4));
+        now_ns += 1000 * i;
     }
     expect_eq(lanepool_times_rows(times, &row, 1), 1);
     expect_eq(row.running.count, TASKS);
@@ -188,6 +195,7 @@ Test(times, idle_time_is_told_apart_by_its_cause)
     lanepool_times_workers workers;
     lanepool_times *times = times_make();
 
+    events[1].thread = 1;
     expect_ok(lanepool_times_add(times, events, sizeof events / sizeof events[0]));
     lanepool_times_of_workers(times, &workers);
     expect_eq(workers.running_ns, 50 + 5);
