@@ -456,7 +456,7 @@ static bool may_any_worker_run(const lanepool_i_task *task)
 static inline bool may_continue_chain(lanepool_pool *pool, const lanepool_i_worker *worker,
                                       uint32_t ran, uint64_t since_ns)
 {
-    return ran < worker->workers->quantum_tasks && load_relaxed(&pool->workers.halt) == 0 &&
+    return ran < worker->workers->chain_tasks && load_relaxed(&pool->workers.halt) == 0 &&
            worker->now_ns - since_ns <= worker->workers->quantum_ns;
 }
 
@@ -497,9 +497,8 @@ static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i
 
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
-    /* Where tasks are reaped, or a worker has its own lane, the worker checks that after each
-     * chain. */
-    bool returns_after_chain = pool->rule->reap != NULL || pool->rule->own != NULL;
+    /* Where tasks are reaped, the worker checks for that after each chain. */
+    bool returns_after_chain = pool->rule->reap != NULL;
     while (task != NULL) {
         uint64_t since_ns = worker->now_ns;
         for (uint32_t ran = 1; task != NULL; ran++)

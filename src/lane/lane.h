@@ -131,7 +131,14 @@ void lanepool_i_lane_release_slowly(lanepool_i_lane *lane, uint64_t word,
  * wait. */
 static inline bool lanepool_i_lane_is_void(const lanepool_i_lane *lane)
 {
-    return lane->key.type == LANEPOOL_I_TYPE_LANE;
+    return lane->key.type == LANEPOOL_I_TYPE_LANE && lane->key.value.id == LANEPOOL_I_NO_LANE;
+}
+
+/* Returns true for a worker's lane, which belongs to no key either. Its number is the worker's
+ * index. */
+static inline bool lanepool_i_lane_is_of_worker(const lanepool_i_lane *lane)
+{
+    return lane->key.type == LANEPOOL_I_TYPE_LANE && lane->key.value.id != LANEPOOL_I_NO_LANE;
 }
 
 static inline void lanepool_i_lane_init_void(lanepool_i_lane *lane)
@@ -139,6 +146,13 @@ static inline void lanepool_i_lane_init_void(lanepool_i_lane *lane)
     lanepool_i_lane_init(lane);
     lane->key.type = LANEPOOL_I_TYPE_LANE;
     lane->key.value.id = LANEPOOL_I_NO_LANE;
+}
+
+static inline void lanepool_i_lane_init_of_worker(lanepool_i_lane *lane, size_t worker)
+{
+    lanepool_i_lane_init(lane);
+    lane->key.type = LANEPOOL_I_TYPE_LANE;
+    lane->key.value.id = worker;
 }
 
 /* The number and type that name the lane in events. */

@@ -7,7 +7,8 @@
 
 static uint64_t count_ready_tasks(const lanepool_pool *pool, size_t index)
 {
-    return lanepool_i_ready_ring_count(&pool->workers.all[index].queue);
+    const lanepool_i_ready_ring *queue = &pool->workers.all[index].queue;
+    return lanepool_i_ready_ring_count(queue) + lanepool_i_ready_ring_has_pinned(queue);
 }
 
 static void read_worker_stats(lanepool_pool *pool, size_t index, lanepool_worker_stats *stats)

@@ -26,7 +26,6 @@
     X(TIMERS, "a timer heap's")              \
     X(ADMISSION, "a pool's admission")       \
     X(THREAD_RECORDS, "thread records'")     \
-    X(WORKER_LANE, "a worker's lane's")      \
     X(OVERFLOW, "the overflow list's")       \
     X(RINGS, "the event rings'")             \
     X(SLAB, "a slab's")                      \
@@ -39,10 +38,9 @@ typedef enum lanepool_i_lock {
 #undef LANEPOOL_I_LOCK_CONSTANT
 } lanepool_i_lock;
 
-/* The lanes of several workers are taken together, in the order of the workers. */
 static inline bool lanepool_i_lock_may_follow(lanepool_i_lock held, lanepool_i_lock lock)
 {
-    return lock > held || (lock == held && lock == LANEPOOL_I_LOCK_WORKER_LANE);
+    return lock > held;
 }
 
 #endif

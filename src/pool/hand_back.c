@@ -94,6 +94,7 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_task *task;
     lanepool_i_workers_take_all(&pool->workers, &ready);
+    lanepool_i_workers_take_all_pinned(&pool->workers, &ready);
     lanepool_i_pumps_take_all(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
         lanepool_i_tasks_add_unvisited(tasks, task);

@@ -45,11 +45,14 @@ static bool init_worker_records(lanepool_pool *pool)
 }
 
 /* With one order for all workers there is no quantum: a worker checks for other work after each
- * task. */
+ * task. With lanes for workers there are no chains: another worker may have to run the next task.
+ */
 static bool init_workers(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
     pool->workers.quantum_tasks = pool->workers.order != NULL ? 0 : options->quantum_tasks;
+    pool->workers.chain_tasks =
+        options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
     pool->workers.quantum_ns = options->quantum_ns;
     pool->workers.idle_ns = options->worker_idle_ns;
     return lanepool_i_workers_init(&pool->workers, options->workers, options->workers_min,

@@ -8,7 +8,7 @@
  * less those finished less those parked. Only what is routed can become active, so the inbox must
  * be empty.
  *
- * Only pools with lanes per key have parked tasks. With lanes per worker `readied` is not counted.
+ * Only pools with lanes per key have parked tasks.
  *
  * The counters are read while they change, in this order: finished, parked, readied, accepted. If
  * readied less finished equals parked, no task was active when the second one was read:

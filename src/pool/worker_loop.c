@@ -81,24 +81,12 @@ static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
-static lanepool_i_task *pool_work_take_own(void *owner, lanepool_i_worker *worker)
-{
-    lanepool_pool *pool = owner;
-    return pool->rule->own != NULL ? pool->rule->own(pool, worker) : NULL;
-}
-
 /* Only while the role is free: its holder checks again when it gives the role back. */
 static bool pool_work_is_left(void *owner, lanepool_i_worker *worker)
 {
     (void)worker;
     lanepool_pool *pool = owner;
     return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_has_work(&pool->router);
-}
-
-static bool pool_work_has_own(void *owner, lanepool_i_worker *worker)
-{
-    lanepool_pool *pool = owner;
-    return pool->rule->has_own != NULL && pool->rule->has_own(pool, worker);
 }
 
 /* A link that was missing may be made by now, and its maker has left the rest to searching workers.
@@ -228,8 +216,7 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
 
 #define WORK(bring_function)                                                                    \
     .begin = pool_work_begin_thread, .run = pool_work_run_chain, .bring_ready = bring_function, \
-    .take_own = pool_work_take_own, .is_work_left = pool_work_is_left,                          \
-    .has_own = pool_work_has_own, .may_work_be_hidden = pool_work_may_be_hidden,                \
+    .is_work_left = pool_work_is_left, .may_work_be_hidden = pool_work_may_be_hidden,           \
     .before_sleep = pool_work_before_sleep, .end_abandoned = pool_work_end_abandoned,           \
     .end = pool_work_end_thread
 #define ELASTIC                                                              \

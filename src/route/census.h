@@ -1,7 +1,7 @@
 /*
  * A census: a record of all tasks and lanes of a pool at one moment, made by the role's holder.
  *
- *   1. The rule adds the tasks that wait. With lanes for keys it freezes the lanes first.
+ *   1. The rule adds the tasks that wait. With lanes it freezes them first.
  *   2. Ready tasks are added from the ready rings, the overflow list, callers and pumps; running
  *      tasks from the lists in the thread records.
  *   3. The rule adds each task's entries.

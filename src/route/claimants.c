@@ -73,27 +73,21 @@ bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane)
     return claimants->exclusive == NULL && claimants->entries == NULL;
 }
 
-bool lanepool_i_claimants_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                                      const lanepool_i_lane *lane)
+bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,
+                                     const lanepool_i_lane *lane)
 {
-    const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    size_t i = lanepool_i_task_count(task);
-    while (i > 0 && entries[i - 1].claim.entry.at.lane != lane)
-        i--;
-    return i > 0;
+    while (count > 0 && entries[count - 1].claim.entry.at.lane != lane)
+        count--;
+    return count > 0;
 }
 
 /* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
  * before it has been read. */
-const lanepool_claim *lanepool_i_claimants_read_claims(const lanepool_pool *pool,
-                                                       lanepool_i_task *task,
-                                                       lanepool_claim *plain_claims, size_t *count)
+const lanepool_claim *lanepool_i_claimants_read_claims(lanepool_i_claim_entry *entries,
+                                                       size_t count)
 {
-    (void)plain_claims;
-    *count = task->as.wide.count;
-    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     lanepool_claim *result = (lanepool_claim *)entries;
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < count; i++) {
         lanepool_i_claim_entry entry = entries[i];
         result[i] = lanepool_claim_of(
             lanepool_i_key_for_program(&lanepool_i_claimants_of(&entry)->key),

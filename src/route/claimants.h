@@ -69,12 +69,11 @@ void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry);
 /* Returns true if no task claims the key; for the lane table. */
 bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane);
 
-/* Functions of a rule; see rule.h. */
-bool lanepool_i_claimants_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                                      const lanepool_i_lane *lane);
-const lanepool_claim *lanepool_i_claimants_read_claims(const lanepool_pool *pool,
-                                                       lanepool_i_task *task,
-                                                       lanepool_claim *plain_claims, size_t *count);
+/* For a rule's functions of these names, with the task's entries; see rule.h. */
+bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,
+                                     const lanepool_i_lane *lane);
+const lanepool_claim *lanepool_i_claimants_read_claims(lanepool_i_claim_entry *entries,
+                                                       size_t count);
 void lanepool_i_claimants_census_lane(const lanepool_i_census *census, const void *claimants,
                                       lanepool_snapshot_lane *described, char *name, size_t size);
 

@@ -349,9 +349,21 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_router_put_to_workers(pool, record, ready);
 }
 
+static LANEPOOL_I_COLD void
+pin_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record, lanepool_i_tasks *ready)
+{
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(ready)) != NULL)
+        lanepool_i_workers_pin(&pool->workers, pool->rule->worker_of(pool, record, task), task);
+}
+
 void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record,
                                       lanepool_i_tasks *ready)
 {
+    if (pool->rule->worker_of != NULL) {
+        pin_to_workers(pool, record, ready);
+        return;
+    }
     bool is_worker = record != NULL && record->worker != NULL;
     size_t index =
         is_worker ? record->worker->index : lanepool_i_workers_least_loaded(&pool->workers);

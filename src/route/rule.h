@@ -1,7 +1,8 @@
 /*
  * The rule: decides which tasks conflict, and makes them wait for one another. Three files
  * implement it: rule_keys.c (a lane for each key), rule_predicate.c (the program's predicate),
- * rule_workers.c (a lane for each worker).
+ * rule_workers.c (a lane for each worker). What the two with lanes have in common is in
+ * rule_lanes.c.
  *
  * Threads: R the role's holder, W the thread that runs or finishes the task. A function that a rule
  * does not need is NULL.
@@ -44,10 +45,10 @@ typedef struct lanepool_i_rule {
     /* R: removes a finished task from the rule's structures. NULL if it is in none; then the thread
      * that finishes a task disposes of it. */
     void (*reap)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
-    /* W, only with lanes for workers: takes the next task of the worker's own lane, if there is
-     * one; returns true if there is one. */
-    lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
-    bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
+    /* The thread that has the ready task: returns the only worker that may run it. NULL if each
+     * worker may run every task. */
+    size_t (*worker_of)(const lanepool_pool *pool, const lanepool_i_thread_record *record,
+                        lanepool_i_task *task);
 
     /* --- cancelled tasks --- */
 
@@ -76,6 +77,9 @@ typedef struct lanepool_i_rule {
 
     /* R: gives memory that is not needed back to the system. */
     void (*trim)(lanepool_pool *pool, lanepool_i_thread_record *record);
+    /* R: calls `found` for each lane, which begins with its key. Only with lanes for tasks. */
+    void (*each_lane)(lanepool_pool *pool, void (*found)(lanepool_i_key *lane, void *context),
+                      void *context);
     /* R, no worker left: adds the unfinished tasks in the rule's structures to the list, unless
      * they are VISITED. */
     void (*collect)(lanepool_pool *pool, lanepool_i_tasks *tasks);
@@ -93,7 +97,7 @@ typedef struct lanepool_i_rule {
 
     /* --- a census, by R --- */
 
-    /* Adds all tasks that wait, and maybe others; freezes lanes for keys first. */
+    /* Adds all tasks that wait, and maybe others; freezes lanes first. */
     void (*census_begin)(lanepool_i_census *census);
     /* Adds the entries of one task. */
     void (*census_entries)(lanepool_i_census *census, size_t task);

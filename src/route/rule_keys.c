@@ -3,10 +3,10 @@
  * lane of each of its claims (lane_table.h, lane.h), and is ready when all of them are granted
  * (countdown.h).
  */
-#include "future/attempts.h"
 #include "route/entries.h"
 #include "route/pool.h"
 #include "route/program_key.h"
+#include "route/rule_lanes.h"
 
 static uint32_t plain_key_type(uint64_t word, size_t i)
 {
@@ -20,26 +20,6 @@ static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 }
 
 /* --- routing --- */
-
-/*
- * Counts down the entries that were granted at once, together with the router's own count. If all
- * were granted at once, no other thread counts the countdown down, and nothing needs it any more.
- *
- * `latched` is a difference: each grant that leaves the rollup waiting adds one. The grant that
- * makes it ready subtracts what all the others have added.
- */
-static void count_arrivals(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
-                           lanepool_i_grants *grants)
-{
-    if (granted == lanes) {
-        lanepool_i_grants_add_granted_at_once(grants, task);
-    } else if (lanepool_i_countdown_arrive(task, granted + 1)) {
-        grants->latched -= lanes - granted;
-        lanepool_i_grants_add(grants, task);
-    } else {
-        grants->latched += granted;
-    }
-}
 
 /* Appends the entry of a task with one lane. Its countdown is 1: the lane's grant makes it ready.
  */
@@ -87,7 +67,7 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
     }
     uint32_t granted = lanepool_i_lane_append(a, plain_link(task, word, 0), grants);
     granted += lanepool_i_lane_append(b, plain_link(task, word, 1), grants);
-    count_arrivals(task, 2, granted, grants);
+    lanepool_i_lanes_count_arrivals(task, 2, granted, grants);
 }
 
 /*
@@ -136,7 +116,7 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *rec
             lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
     }
     if (!extra_hold) {
-        count_arrivals(task, lanes, granted, grants);
+        lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
         return;
     }
     (void)lanepool_i_countdown_arrive_wide(task, granted + 1);
@@ -163,59 +143,6 @@ static void keys_route_held(lanepool_pool *pool, lanepool_i_thread_record *recor
     route_wide(pool, record, task, grants, true);
 }
 
-static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *task,
-                                  lanepool_i_grants *grants)
-{
-    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
-                          lanepool_i_lane_type(lane));
-    lanepool_i_lane_release(lane, grants);
-}
-
-static __attribute__((noinline)) void finish_wide(lanepool_pool *pool, lanepool_i_task *task,
-                                                  lanepool_i_grants *grants)
-{
-    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    if (pool->slots.in_lanes != NULL)
-        pool->slots.in_lanes->leave(pool, task);
-    for (uint32_t i = 0; i < task->as.wide.count; i++)
-        release_traced(entries[i].entry.at.lane, task, grants);
-}
-
-static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_task *task, lanepool_i_grants *grants)
-{
-    (void)record;
-    uint64_t word = load_relaxed(&task->word);
-    if ((word & LANEPOOL_I_WIDE) != 0) {
-        finish_wide(pool, task, grants);
-        return;
-    }
-    size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
-    for (size_t i = 0; i < count; i++)
-        release_traced(task->as.plain[i].at.lane, task, grants);
-}
-
-/* --- hand-back --- */
-
-static void collect_waiting_in_lane(lanepool_i_key *key, void *context)
-{
-    lanepool_i_lane *lane = (lanepool_i_lane *)key;
-    if (!lanepool_i_lane_freeze(lane))
-        return;
-    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;) {
-        uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
-        lanepool_i_task *task = lanepool_i_link_task(link);
-        if (!lanepool_i_is_gate(task))
-            lanepool_i_tasks_add_unvisited(context, task);
-        link = next;
-    }
-}
-
-static void keys_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
-{
-    lanepool_i_key_index_each(&pool->lane_table.index, collect_waiting_in_lane, tasks);
-}
-
 static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
                                               lanepool_claim *plain_claims, size_t *count)
 {
@@ -235,83 +162,6 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
     }
     *count = claim_count;
     return result;
-}
-
-/* --- who waits for whom --- */
-
-/*
- * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If that
- * waits itself, these are the entries behind it. If it is granted, these are all entries that wait;
- * the tickets tell, which grow along a lane. SHARED entries next to a SHARED one do not wait for
- * it. The first EXCLUSIVE entry does, and so do all entries behind that. Entries behind a FOUND
- * link were found before.
- */
-static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
-                                                size_t i)
-{
-    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
-                                                          : &task->as.plain[i];
-    const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
-    bool granted =
-        lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
-    _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
-    for (uintptr_t link = load_relaxed(at); lanepool_i_entry_is_shared(task, i) && link != 0;
-         link = load_relaxed(at)) {
-        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_VISITED) != 0)
-            break;
-        at = &lanepool_i_link_entry(link)->next;
-    }
-    return at;
-}
-
-static void keys_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                                void (*found)(lanepool_i_task *dependent, void *context),
-                                void *context)
-{
-    size_t count = lanepool_i_task_count(task);
-    for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        if (!lanepool_i_lane_is_frozen(lane)) {
-            if (!lanepool_i_lane_freeze(lane))
-                continue;
-            lane->use.link = pool->lane_table.frozen;
-            pool->lane_table.frozen = lane;
-        }
-        _Atomic(uintptr_t) *at = first_dependent_link(lane, task, i);
-        for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
-            lanepool_i_task *other = lanepool_i_link_task(link);
-            if ((link & LANEPOOL_I_LINK_VISITED) != 0 ||
-                !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
-                break;
-            store_release(at, link | LANEPOOL_I_LINK_VISITED);
-            found(other, context);
-            at = &lanepool_i_link_entry(link)->next;
-        }
-    }
-}
-
-/* Clears the walk's FOUND bits. Release: a thread that began to advance the lane before the freeze
- * may still follow these links, and must see the entry that a link leads to. */
-static void clear_found_bits(lanepool_i_lane *lane)
-{
-    _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
-    for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
-        store_release(at, link & ~LANEPOOL_I_LINK_VISITED);
-        at = &lanepool_i_link_entry(link)->next;
-    }
-}
-
-static void keys_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_grants *grants)
-{
-    (void)record;
-    while (pool->lane_table.frozen != NULL) {
-        lanepool_i_lane *lane = pool->lane_table.frozen;
-        pool->lane_table.frozen = lane->use.link;
-        lane->use.stamp = 0;
-        clear_found_bits(lane);
-        lanepool_i_lane_thaw(lane, grants);
-    }
 }
 
 /* --- tombstones --- */
@@ -343,61 +193,13 @@ static bool keys_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
     return i > 0;
 }
 
-/* --- census --- */
-
-static void freeze_for_census(lanepool_i_key *key, void *context)
-{
-    lanepool_i_census *census = context;
-    lanepool_i_lane *lane = (lanepool_i_lane *)key;
-    if (!lanepool_i_lane_freeze(lane))
-        return;
-    lane->use.link = census->pool->lane_table.frozen;
-    census->pool->lane_table.frozen = lane;
-    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;
-         link = load_relaxed(&lanepool_i_link_entry(link)->next))
-        lanepool_i_census_add_task(census, lanepool_i_link_task(link));
-}
-
-static void keys_census_begin(lanepool_i_census *census)
-{
-    lanepool_i_key_index_each(&census->pool->lane_table.index, freeze_for_census, census);
-}
-
-static void keys_census_entries(lanepool_i_census *census, size_t index)
-{
-    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
-    size_t count = lanepool_i_task_count(task);
-    for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        if (lane == &census->pool->failures->void_lane)
-            lanepool_i_census_add_missing(census, index);
-        if (lanepool_i_lane_is_void(lane))
-            continue;
-        lanepool_i_census_add_entry(census, index, lane,
-                                    lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED
-                                                                        : LANEPOOL_EXCLUSIVE,
-                                    lanepool_i_entry_is_granted(lane, task));
-    }
-}
-
-static void keys_census_lane(const lanepool_i_census *census, const void *lane_address,
-                             lanepool_snapshot_lane *described, char *name, size_t size)
-{
-    const lanepool_i_lane *lane = lane_address;
-    described->number = lanepool_i_lane_number(lane);
-    described->type = lanepool_i_lane_type(lane);
-    described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
-    described->paused = lanepool_i_lane_table_gate(&census->pool->lane_table, lane) != NULL;
-    size_t used = lanepool_i_key_name(census->pool, census->record, &lane->key, name, size - 1);
-    name[used] = '\0';
-}
-
-static void keys_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
-{
-    keys_end_walk(census->pool, census->record, grants);
-}
-
 /* --- the rule --- */
+
+static void keys_each_lane(lanepool_pool *pool, void (*found)(lanepool_i_key *lane, void *context),
+                           void *context)
+{
+    lanepool_i_key_index_each(&pool->lane_table.index, found, context);
+}
 
 static bool keys_init(lanepool_pool *pool)
 {
@@ -421,19 +223,14 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .route_with_hold = keys_route_held,
     .route_max = LANEPOOL_I_ROUTE_MAX,
     .batch_done = lanepool_i_lane_table_sweep,
-    .finish = keys_finish,
+    .finish = lanepool_i_lanes_finish,
     .split_tombstone = lanepool_i_entries_split_tombstone,
     .route_tombstone = keys_route_tombstone,
     .claims_lane = keys_claims_lane,
     .release = lanepool_i_entries_release,
     .hand_over_lanes = lanepool_i_entries_hand_over,
     .trim = lanepool_i_lane_table_trim,
-    .collect = keys_collect,
     .claims = keys_read_claims,
-    .each_dependent = keys_each_dependent,
-    .end_walk = keys_end_walk,
-    .census_begin = keys_census_begin,
-    .census_entries = keys_census_entries,
-    .census_lane = keys_census_lane,
-    .census_end = keys_census_end,
+    .each_lane = keys_each_lane,
+    LANEPOOL_I_LANES_FUNCTIONS,
 };

@@ -395,6 +395,21 @@ static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *g
     (void)grants;
 }
 
+static bool predicate_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                  const lanepool_i_lane *lane)
+{
+    return lanepool_i_claimants_have_claim(lanepool_i_claim_entries(pool, task),
+                                           task->as.wide.count, lane);
+}
+
+static const lanepool_claim *predicate_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
+                                                   lanepool_claim *plain_claims, size_t *count)
+{
+    (void)plain_claims;
+    *count = task->as.wide.count;
+    return lanepool_i_claimants_read_claims(lanepool_i_claim_entries(pool, task), *count);
+}
+
 static bool predicate_init(lanepool_pool *pool)
 {
     pool->predicate = (lanepool_i_predicate){ .tails = NULL };
@@ -425,9 +440,9 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .batch_done = lanepool_i_lane_table_sweep,
     .finish = predicate_finish,
     .reap = predicate_reap,
-    .claims_lane = lanepool_i_claimants_claims_lane,
+    .claims_lane = predicate_claims_lane,
     .trim = lanepool_i_lane_table_trim,
-    .claims = lanepool_i_claimants_read_claims,
+    .claims = predicate_read_claims,
     .collect = predicate_collect,
     .each_dependent = predicate_each_dependent,
     .census_begin = predicate_census_begin,

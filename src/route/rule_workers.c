@@ -1,86 +1,21 @@
-/* Owns the lanes of workers and the choice of covering sets; see rule_workers.h. */
+/* Owns the choice of covering sets and of the worker that runs a task; see rule_workers.h. */
 #include "route/rule_workers.h"
 
 #include "route/conflict.h"
+#include "route/entries.h"
 #include "route/pool.h"
+#include "route/rule_lanes.h"
 
 #include <string.h>
 
-static lanepool_i_queued_task *queued_of(lanepool_i_task *task)
+static lanepool_i_queued_task *queued_of(const lanepool_pool *pool, lanepool_i_task *task)
 {
-    return (lanepool_i_queued_task *)(task + 1);
+    return (lanepool_i_queued_task *)(lanepool_i_entries_wide(task) + pool->options.workers);
 }
 
-/* --- the lanes --- */
-
-static void append_to_worker_lane(lanepool_i_worker_lane *lane, lanepool_i_worker_lane_entry *entry,
-                                  lanepool_i_task *task)
+static size_t worker_of_lane(const lanepool_i_lane *lane)
 {
-    *entry = (lanepool_i_worker_lane_entry){ .task = task };
-    lanepool_i_mutex_lock(&lane->lock);
-    if (lane->first == NULL)
-        lane->first = entry;
-    else
-        lane->last->next = entry;
-    lane->last = entry;
-    store_relaxed(&lane->count, load_relaxed(&lane->count) + 1);
-    lanepool_i_mutex_unlock(&lane->lock);
-}
-
-static void remove_first_entry(lanepool_i_worker_lane *lane)
-{
-    lanepool_i_mutex_lock(&lane->lock);
-    lane->first = lane->first->next;
-    store_relaxed(&lane->count, load_relaxed(&lane->count) - 1);
-    lanepool_i_mutex_unlock(&lane->lock);
-}
-
-/* Lets the worker arrive at the head of its lane. Returns the task there; NULL if there is none,
- * the worker has arrived before, or the workers are halted. `halt` is read under the lock: if the
- * pool was halted before the task became the head, this reading sees it. */
-static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers,
-                                        lanepool_i_worker_lane *lane)
-{
-    lanepool_i_task *task = NULL;
-    lanepool_i_mutex_lock(&lane->lock);
-    if (lane->first != NULL && !lane->first->arrived && load_relaxed(&workers->halt) == 0) {
-        task = lane->first->task;
-        lane->first->arrived = true;
-    }
-    lanepool_i_mutex_unlock(&lane->lock);
-    return task;
-}
-
-static bool workers_has_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
-{
-    lanepool_i_worker_lane *lane = &pool->worker_lanes.lanes[worker->index];
-    lanepool_i_mutex_lock(&lane->lock);
-    bool has = lane->first != NULL && !lane->first->arrived;
-    lanepool_i_mutex_unlock(&lane->lock);
-    return has;
-}
-
-/* The worker that arrives last gets the task, unless a caller must run it. */
-static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
-{
-    lanepool_i_thread_record *record = worker->record;
-    lanepool_i_task *task =
-        arrive_at_first(&pool->workers, &pool->worker_lanes.lanes[worker->index]);
-    if (task == NULL)
-        return NULL;
-    uint32_t lanes = queued_of(task)->entry_count;
-    lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ARRIVE, task, worker->index,
-                        LANEPOOL_EVENT_LANE_WORKER, 0);
-    if (!lanepool_i_countdown_arrive(task, 1)) {
-        lanepool_i_count_up(&record->latched, 1);
-        return NULL;
-    }
-    lanepool_i_count_up(&record->latched, (uint64_t)1 - lanes);
-    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_READY, task, 0);
-    if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 &&
-        pool->host->notify_caller(pool, task))
-        return NULL;
-    return task;
+    return (size_t)lanepool_i_lane_number(lane);
 }
 
 /* --- finding the conflicts --- */
@@ -88,7 +23,7 @@ static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_wo
 /* Adds a task to the conflicts, once, though several claims may lead to it. */
 static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_queued_task *queued = queued_of(task);
+    lanepool_i_queued_task *queued = queued_of(pool, task);
     if (load_acquire(&queued->finished) || queued->conflict_stamp == pool->router.last_stamp)
         return;
     queued->conflict_stamp = pool->router.last_stamp;
@@ -102,13 +37,13 @@ static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_r
 {
     lanepool_i_task *newest = pool->worker_lanes.unreaped;
     lanepool_i_task *old = lanepool_i_task_is_tombstone(task) ? NULL : newest;
-    for (; old != NULL; old = queued_of(old)->older)
-        if (!load_acquire(&queued_of(old)->finished) && !lanepool_i_task_is_tombstone(old) &&
+    for (; old != NULL; old = queued_of(pool, old)->older)
+        if (!load_acquire(&queued_of(pool, old)->finished) && !lanepool_i_task_is_tombstone(old) &&
             lanepool_i_tasks_conflict(pool, record, task, old))
             add_conflict(pool, old);
-    queued_of(task)->older = newest;
+    queued_of(pool, task)->older = newest;
     if (newest != NULL)
-        queued_of(newest)->newer = task;
+        queued_of(pool, newest)->newer = task;
     pool->worker_lanes.unreaped = task;
 }
 
@@ -148,7 +83,9 @@ static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record
 {
     lanepool_i_claimants_resolve(pool, record, task);
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+    uint32_t count = task->as.wide.count;
+    queued_of(pool, task)->claim_count = count;
+    for (uint32_t i = 0; i < count; i++) {
         if (lanepool_i_claim_is_shared(&entries[i]))
             claim_shared(pool, &entries[i]);
         else
@@ -160,26 +97,26 @@ static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record
 
 static void count_covered_conflicts(lanepool_pool *pool)
 {
+    lanepool_i_worker_lanes *lanes = &pool->worker_lanes;
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        pool->worker_lanes.lanes[i].covered_conflicts = 0;
-    for (lanepool_i_task *task = pool->worker_lanes.conflicts; task != NULL;
-         task = queued_of(task)->next_conflict)
-        for (size_t i = 0; i < pool->workers.worker_count; i++)
-            pool->worker_lanes.lanes[i].covered_conflicts +=
-                queued_of(task)->entries[i].task != NULL;
+        lanes->lanes[i].covered_conflicts = 0;
+    for (lanepool_i_task *task = lanes->conflicts; task != NULL;
+         task = queued_of(pool, task)->next_conflict)
+        for (size_t i = 0; i < lanepool_i_task_count(task); i++)
+            lanes->lanes[worker_of_lane(lanepool_i_entry_lane(task, i))].covered_conflicts++;
 }
 
 /* Returns the lane that covers most conflicts; of these the one with the fewest entries; of these
  * the first. */
 static size_t choose_best_lane(const lanepool_pool *pool)
 {
-    const lanepool_i_worker_lane *queues = pool->worker_lanes.lanes;
+    const lanepool_i_worker_lane *lanes = pool->worker_lanes.lanes;
     size_t best = 0;
-    size_t best_count = load_relaxed(&queues[0].count);
+    size_t best_count = load_relaxed(&lanes[0].count);
     for (size_t i = 1; i < pool->workers.worker_count; i++) {
-        size_t count = load_relaxed(&queues[i].count);
-        if (queues[i].covered_conflicts > queues[best].covered_conflicts ||
-            (queues[i].covered_conflicts == queues[best].covered_conflicts && count < best_count)) {
+        size_t count = load_relaxed(&lanes[i].count);
+        if (lanes[i].covered_conflicts > lanes[best].covered_conflicts ||
+            (lanes[i].covered_conflicts == lanes[best].covered_conflicts && count < best_count)) {
             best = i;
             best_count = count;
         }
@@ -187,15 +124,22 @@ static size_t choose_best_lane(const lanepool_pool *pool)
     return best;
 }
 
-static void drop_covered_conflicts(lanepool_pool *pool, size_t lane)
+static bool has_entry_in(lanepool_i_task *task, const lanepool_i_lane *lane)
+{
+    size_t i = lanepool_i_task_count(task);
+    while (i > 0 && lanepool_i_entry_lane(task, i - 1) != lane)
+        i--;
+    return i > 0;
+}
+
+static void drop_covered_conflicts(lanepool_pool *pool, const lanepool_i_lane *lane)
 {
     lanepool_i_task **at = &pool->worker_lanes.conflicts;
     while (*at != NULL) {
-        lanepool_i_queued_task *queued = queued_of(*at);
-        if (queued->entries[lane].task != NULL)
-            *at = queued->next_conflict;
+        if (has_entry_in(*at, lane))
+            *at = queued_of(pool, *at)->next_conflict;
         else
-            at = &queued->next_conflict;
+            at = &queued_of(pool, *at)->next_conflict;
     }
 }
 
@@ -203,32 +147,32 @@ static void drop_covered_conflicts(lanepool_pool *pool, size_t lane)
  * at least one more conflict. */
 static void choose_covering_set(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_queued_task *queued = queued_of(task);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    task->as.wide.count = 0;
     do {
         count_covered_conflicts(pool);
-        size_t lane = choose_best_lane(pool);
-        queued->entries[lane].task = task;
-        queued->entry_count++;
+        lanepool_i_lane *lane = &pool->worker_lanes.lanes[choose_best_lane(pool)].lane;
+        lanepool_i_wide_entry *entry = &entries[task->as.wide.count++];
+        entry->entry.at.lane = lane;
+        entry->owner = (uintptr_t)task;
         drop_covered_conflicts(pool, lane);
     } while (pool->worker_lanes.conflicts != NULL);
 }
 
-static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_task *task)
+/* The router's own count holds the task back until it has been appended to all its lanes. */
+static void enter_lanes(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    lanepool_i_queued_task *queued = queued_of(task);
-    lanepool_i_countdown_set(task, queued->entry_count);
-    uint32_t left = queued->entry_count;
-    for (size_t i = 0; left > 0; i++) {
-        if (queued->entries[i].task == NULL)
-            continue;
-        /* Not read from the task: after the last append it may run, finish and be reaped. */
-        left--;
-        lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
-                            0);
-        append_to_worker_lane(&pool->worker_lanes.lanes[i], &queued->entries[i], task);
-        lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    uint32_t lanes = task->as.wide.count;
+    uint32_t granted = 0;
+    lanepool_i_countdown_set(task, lanes + 1);
+    for (uint32_t i = 0; i < lanes; i++) {
+        lanepool_i_lane *lane = entries[i].entry.at.lane;
+        fetch_add_relaxed(&pool->worker_lanes.lanes[worker_of_lane(lane)].count, 1);
+        granted +=
+            lanepool_i_lane_append(lane, (uintptr_t)&entries[i] | LANEPOOL_I_LINK_WIDE, grants);
     }
+    lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
 }
 
 /* --- the rule --- */
@@ -236,8 +180,7 @@ static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
 static void workers_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    (void)grants;
-    memset(queued_of(task), 0, pool->extension);
+    memset(queued_of(pool, task), 0, sizeof(lanepool_i_queued_task));
     pool->worker_lanes.conflicts = NULL;
     pool->router.last_stamp++;
     if (pool->options.is_compatible != NULL)
@@ -245,7 +188,7 @@ static void workers_route(lanepool_pool *pool, lanepool_i_thread_record *record,
     else
         find_conflicts_by_keys(pool, record, task);
     choose_covering_set(pool, task);
-    enter_lanes(pool, record, task);
+    enter_lanes(pool, task, grants);
 }
 
 static void workers_batch_done(lanepool_pool *pool, lanepool_i_thread_record *record)
@@ -260,30 +203,32 @@ static void workers_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
         lanepool_i_lane_table_trim(pool, record);
 }
 
-/* Removes the task, which is the head, from each of its lanes, and wakes the lanes' workers. */
 static void workers_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    (void)grants;
-    lanepool_i_queued_task *queued = queued_of(task);
-    store_release(&queued->finished, true);
-    for (size_t i = 0; i < pool->workers.worker_count; i++) {
-        if (queued->entries[i].task == NULL)
-            continue;
-        lanepool_i_trace_next(record->ring, LANEPOOL_EVENT_RELEASE, task, i,
-                              LANEPOOL_EVENT_LANE_WORKER);
-        remove_first_entry(&pool->worker_lanes.lanes[i]);
-        if (record->worker == NULL || record->worker->index != i)
-            lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
+    store_release(&queued_of(pool, task)->finished, true);
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        size_t index = worker_of_lane(lanepool_i_entry_lane(task, i));
+        fetch_sub_relaxed(&pool->worker_lanes.lanes[index].count, 1);
     }
+    lanepool_i_lanes_finish(pool, record, task, grants);
+}
+
+static size_t workers_worker_of(const lanepool_pool *pool, const lanepool_i_thread_record *record,
+                                lanepool_i_task *task)
+{
+    if (record != NULL && record->worker != NULL &&
+        has_entry_in(task, &pool->worker_lanes.lanes[record->worker->index].lane))
+        return record->worker->index;
+    return worker_of_lane(lanepool_i_entry_lane(task, 0));
 }
 
 static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_queued_task *queued)
 {
     if (queued->older != NULL)
-        queued_of(queued->older)->newer = queued->newer;
+        queued_of(pool, queued->older)->newer = queued->newer;
     if (queued->newer != NULL)
-        queued_of(queued->newer)->older = queued->older;
+        queued_of(pool, queued->newer)->older = queued->older;
     else
         pool->worker_lanes.unreaped = queued->older;
 }
@@ -293,11 +238,11 @@ static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     (void)record;
     if (pool->options.is_compatible != NULL) {
-        unlink_unreaped(pool, queued_of(task));
+        unlink_unreaped(pool, queued_of(pool, task));
         return;
     }
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+    for (uint32_t i = 0; i < queued_of(pool, task)->claim_count; i++) {
         lanepool_i_claimants *claimants = lanepool_i_claimants_of(&entries[i]);
         if (claimants->exclusive == task)
             claimants->exclusive = NULL;
@@ -306,103 +251,33 @@ static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
 }
 
-/* --- hand-back and walking --- */
+/* --- claims --- */
 
-static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+static bool workers_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                const lanepool_i_lane *lane)
 {
-    for (size_t i = 0; i < pool->workers.worker_count; i++)
-        for (lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first; entry != NULL;
-             entry = entry->next)
-            lanepool_i_tasks_add_unvisited(tasks, entry->task);
+    return lanepool_i_claimants_have_claim(lanepool_i_claim_entries(pool, task),
+                                           queued_of(pool, task)->claim_count, lane);
 }
 
-static void workers_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                                   void (*found)(lanepool_i_task *dependent, void *context),
-                                   void *context)
+static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
+                                                 lanepool_claim *plain_claims, size_t *count)
 {
-    for (size_t i = 0; i < pool->workers.worker_count; i++) {
-        lanepool_i_worker_lane *lane = &pool->worker_lanes.lanes[i];
-        if (queued_of(task)->entries[i].task == NULL)
-            continue;
-        lanepool_i_mutex_lock(&lane->lock);
-        for (const lanepool_i_worker_lane_entry *entry = queued_of(task)->entries[i].next;
-             entry != NULL && lanepool_i_ticket_before(lanepool_i_task_ticket(entry->task), limit);
-             entry = entry->next)
-            found(entry->task, context);
-        lanepool_i_mutex_unlock(&lane->lock);
-    }
-}
-
-/* --- census --- */
-
-/* Locks all lanes at once, by index: no other thread takes two of these locks. A task that a thread
- * still lists as running has its entries: it leaves its lanes after it has left that list. */
-static void workers_census_begin(lanepool_i_census *census)
-{
-    lanepool_pool *pool = census->pool;
-    size_t total = 0;
-    for (size_t i = 0; i < pool->workers.worker_count; i++)
-        total += load_relaxed(&pool->worker_lanes.lanes[i].count);
-    /* There cannot be more entries by now: only the role's holder appends. */
-    if (!lanepool_i_vector_reserve(&census->rows, total, sizeof(lanepool_i_census_row))) {
-        census->out_of_memory = true;
-        return;
-    }
-    for (size_t i = 0; i < pool->workers.worker_count; i++)
-        lanepool_i_mutex_lock(&pool->worker_lanes.lanes[i].lock);
-    for (size_t i = 0; i < pool->workers.worker_count; i++)
-        for (const lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first;
-             entry != NULL; entry = entry->next) {
-            lanepool_i_census_add_task(census, entry->task);
-            queued_of(entry->task)->entries[i].census = entry == pool->worker_lanes.lanes[i].first
-                                                            ? LANEPOOL_I_CENSUS_FIRST
-                                                            : LANEPOOL_I_CENSUS_BEHIND;
-        }
-    for (size_t i = pool->workers.worker_count; i-- > 0;)
-        lanepool_i_mutex_unlock(&pool->worker_lanes.lanes[i].lock);
-}
-
-static void workers_census_entries(lanepool_i_census *census, size_t index)
-{
-    const lanepool_i_queued_task *queued = queued_of(lanepool_i_census_row_at(census, index)->task);
-    for (size_t i = 0; i < census->pool->workers.worker_count; i++)
-        if (queued->entries[i].census != LANEPOOL_I_CENSUS_NONE)
-            lanepool_i_census_add_entry(census, index, &census->pool->worker_lanes.lanes[i],
-                                        LANEPOOL_EXCLUSIVE,
-                                        queued->entries[i].census == LANEPOOL_I_CENSUS_FIRST);
-}
-
-static void workers_census_lane(const lanepool_i_census *census, const void *entry,
-                                lanepool_snapshot_lane *described, char *name, size_t size)
-{
-    const lanepool_i_worker_lane *lane = entry;
-    described->number = (uint64_t)(lane - census->pool->worker_lanes.lanes);
-    described->type = LANEPOOL_EVENT_LANE_WORKER;
-    described->granted = 0;
-    name[0] = '\0';
-    (void)size;
-}
-
-static void workers_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
-{
-    (void)grants;
-    for (size_t index = 0; index < census->rows.count; index++) {
-        lanepool_i_queued_task *queued = queued_of(lanepool_i_census_row_at(census, index)->task);
-        for (size_t i = 0; i < census->pool->workers.worker_count; i++)
-            queued->entries[i].census = LANEPOOL_I_CENSUS_NONE;
-    }
+    (void)plain_claims;
+    *count = queued_of(pool, task)->claim_count;
+    return lanepool_i_claimants_read_claims(lanepool_i_claim_entries(pool, task), *count);
 }
 
 /* --- beginning and end --- */
 
-static void fini_worker_lanes(lanepool_pool *pool, size_t count)
+static void workers_each_lane(lanepool_pool *pool,
+                              void (*found)(lanepool_i_key *lane, void *context), void *context)
 {
-    while (count-- > 0)
-        lanepool_i_mutex_fini(&pool->worker_lanes.lanes[count].lock);
-    lanepool_i_memory_free(pool->worker_lanes.lanes);
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
+        found(&pool->worker_lanes.lanes[i].lane.key, context);
 }
 
-static bool init_worker_lanes(lanepool_pool *pool)
+static bool workers_init(lanepool_pool *pool)
 {
     size_t size = pool->options.workers * sizeof(lanepool_i_worker_lane);
     pool->worker_lanes = (lanepool_i_worker_lanes){ lanepool_i_memory_alloc(size), NULL, NULL };
@@ -410,23 +285,14 @@ static bool init_worker_lanes(lanepool_pool *pool)
         return false;
     memset(pool->worker_lanes.lanes, 0, size);
     for (size_t i = 0; i < pool->options.workers; i++)
-        if (!lanepool_i_mutex_init(&pool->worker_lanes.lanes[i].lock,
-                                   LANEPOOL_I_LOCK_WORKER_LANE)) {
-            fini_worker_lanes(pool, i);
-            return false;
-        }
-    return true;
-}
-
-static bool workers_init(lanepool_pool *pool)
-{
-    if (!init_worker_lanes(pool))
-        return false;
+        lanepool_i_lane_init_of_worker(&pool->worker_lanes.lanes[i].lane, i);
+    pool->lane_table.frozen = NULL;
+    pool->lane_table.gates = NULL;
     if (pool->options.is_compatible != NULL ||
         lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_claimants_are_none,
                                    pool->options.allocator, false))
         return true;
-    fini_worker_lanes(pool, pool->options.workers);
+    lanepool_i_memory_free(pool->worker_lanes.lanes);
     return false;
 }
 
@@ -434,15 +300,16 @@ static void workers_fini(lanepool_pool *pool)
 {
     if (pool->options.is_compatible == NULL)
         lanepool_i_lane_table_fini(&pool->lane_table);
-    fini_worker_lanes(pool, pool->options.workers);
+    lanepool_i_memory_free(pool->worker_lanes.lanes);
 }
 
 static size_t workers_extension(const lanepool_options *options)
 {
-    return sizeof(lanepool_i_queued_task) + options->workers * sizeof(lanepool_i_worker_lane_entry);
+    return options->workers * sizeof(lanepool_i_wide_entry) + sizeof(lanepool_i_queued_task);
 }
 
 const lanepool_i_rule lanepool_i_rule_workers = {
+    LANEPOOL_I_LANES_FUNCTIONS,
     .all_wide = true,
     .extension = workers_extension,
     .entry_size = sizeof(lanepool_i_claim_entry),
@@ -453,15 +320,9 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .batch_done = workers_batch_done,
     .finish = workers_finish,
     .reap = workers_reap,
-    .claims_lane = lanepool_i_claimants_claims_lane,
-    .own = workers_take_own_task,
-    .has_own = workers_has_own_task,
+    .worker_of = workers_worker_of,
+    .claims_lane = workers_claims_lane,
     .trim = workers_trim,
-    .collect = workers_collect,
-    .claims = lanepool_i_claimants_read_claims,
-    .each_dependent = workers_each_dependent,
-    .census_begin = workers_census_begin,
-    .census_entries = workers_census_entries,
-    .census_lane = workers_census_lane,
-    .census_end = workers_census_end,
+    .claims = workers_read_claims,
+    .each_lane = workers_each_lane,
 };

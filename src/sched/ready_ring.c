@@ -6,6 +6,7 @@ void lanepool_i_ready_ring_init(lanepool_i_ready_ring *ring, bool takes_tasks)
     atomic_init(&ring->head, 0);
     atomic_init(&ring->tail, 0);
     atomic_init(&ring->putting, takes_tasks ? 0 : 1);
+    atomic_init(&ring->pinned, NULL);
     for (size_t i = 0; i < LANEPOOL_I_READY_SLOTS; i++)
         atomic_init(&ring->slots[i], NULL);
 }
@@ -54,8 +55,11 @@ size_t lanepool_i_ready_ring_take_half(lanepool_i_ready_ring *ring, lanepool_i_t
 void lanepool_i_ready_ring_each(const lanepool_i_ready_ring *ring,
                                 void (*found)(lanepool_i_task *task, void *context), void *context)
 {
+    lanepool_i_task *pinned = load_seq(&ring->pinned);
     uint32_t head = load_seq(&ring->head);
     uint32_t tail = load_seq(&ring->tail);
+    if (pinned != NULL)
+        found(pinned, context);
     for (; tail - head > LANEPOOL_I_READY_SLOTS; tail = load_seq(&ring->tail))
         head = load_seq(&ring->head); /* the head moved before the tail was read */
     for (; head != tail; head++)

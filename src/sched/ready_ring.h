@@ -6,6 +6,10 @@
  * slot that the head has not passed. One thread at a time puts tasks in, decided by `putting`.
  * Tasks that do not fit, or find another thread putting, go to the overflow list (worker.h).
  *
+ * Beside the ring: the pinned task, which only the ring's worker takes. The caller pins a task only
+ * if none is pinned: a pinned task holds its worker's lane until it has finished, and the release
+ * of that lane happens before the next task of the lane is pinned.
+ *
  * Progress: taking is lock-free, putting is wait-free. A head that is read before 2^32 takes and
  * swapped after them could be mistaken for unchanged; nothing else wraps around.
  */
@@ -20,6 +24,7 @@ typedef struct lanepool_i_ready_ring {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint32_t head; /* A: advanced by takers */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint32_t tail; /* A: P writes */
     _Atomic uint32_t putting;                              /* A */
+    _Atomic(lanepool_i_task *) pinned;                     /* A: or NULL */
     _Alignas(
         LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) slots[LANEPOOL_I_READY_SLOTS]; /* P */
 } lanepool_i_ready_ring;
@@ -47,11 +52,33 @@ static inline lanepool_i_task *lanepool_i_ready_ring_take(lanepool_i_ready_ring 
             return task;
     }
 }
+/* Publishes the pinned task in the total order of seq_cst operations. */
+static inline void lanepool_i_ready_ring_pin(lanepool_i_ready_ring *ring, lanepool_i_task *task)
+{
+    store_seq(&ring->pinned, task);
+}
+
+static inline bool lanepool_i_ready_ring_has_pinned(const lanepool_i_ready_ring *ring)
+{
+    return load_seq(&ring->pinned) != NULL;
+}
+
+/* Takes the pinned task, or returns NULL. Only the ring's worker, or a thread after the last
+ * worker has ended. */
+static inline lanepool_i_task *lanepool_i_ready_ring_take_pinned(lanepool_i_ready_ring *ring)
+{
+    /* Acquire: what was done to the task is visible. */
+    lanepool_i_task *task = load_acquire(&ring->pinned);
+    if (task != NULL)
+        store_relaxed(&ring->pinned, NULL);
+    return task;
+}
+
 /* Takes the older half, at most LANEPOOL_I_TAKE_MAX tasks, oldest first. Returns how many. */
 size_t lanepool_i_ready_ring_take_half(lanepool_i_ready_ring *ring, lanepool_i_tasks *taken);
 
-/* Calls `found` for each task in the ring at one moment. The caller has blocks of finished tasks
- * retained. */
+/* Calls `found` for the pinned task, and for each task in the ring at one moment. The caller has
+ * blocks of finished tasks retained. */
 void lanepool_i_ready_ring_each(const lanepool_i_ready_ring *ring,
                                 void (*found)(lanepool_i_task *task, void *context), void *context);
 

@@ -86,6 +86,12 @@ size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers)
     return fewest;
 }
 
+void lanepool_i_workers_pin(lanepool_i_workers *workers, size_t index, lanepool_i_task *task)
+{
+    lanepool_i_ready_ring_pin(&workers->all[index].queue, task);
+    lanepool_i_sleepers_wake_one(&workers->sleepers, index);
+}
+
 bool lanepool_i_workers_have_ready(const lanepool_i_workers *workers)
 {
     if (load_seq(&workers->overflow_count) > 0)
@@ -104,6 +110,14 @@ void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *
             lanepool_i_tasks_add(tasks, task);
     while ((task = take_overflow(workers)) != NULL)
         lanepool_i_tasks_add(tasks, task);
+}
+
+void lanepool_i_workers_take_all_pinned(lanepool_i_workers *workers, lanepool_i_tasks *tasks)
+{
+    lanepool_i_task *task;
+    for (size_t i = 0; i < workers->worker_count; i++)
+        if ((task = lanepool_i_ready_ring_take_pinned(&workers->all[i].queue)) != NULL)
+            lanepool_i_tasks_add(tasks, task);
 }
 
 /* --- finding the next task --- */
@@ -213,7 +227,16 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     return task;
 }
 
-/* A task from the worker's own lane needs no check of `halt`: `take_own` has made one. */
+/* Leaves the pinned task where it is if the workers were halted; lanepool_i_worker_unless_halted()
+ * tells why the relaxed load suffices. */
+static lanepool_i_task *take_pinned_unless_halted(lanepool_i_worker *worker)
+{
+    if (!lanepool_i_ready_ring_has_pinned(&worker->queue) ||
+        load_relaxed(&worker->workers->halt) != 0)
+        return NULL;
+    return lanepool_i_ready_ring_take_pinned(&worker->queue);
+}
+
 static lanepool_i_task *find_task(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
@@ -223,7 +246,7 @@ static lanepool_i_task *find_task(lanepool_i_worker *worker)
     }
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL) {
-        task = workers->work->take_own(workers->owner, worker);
+        task = take_pinned_unless_halted(worker);
         if (task != NULL)
             return task;
         task = find_ready(worker);
@@ -239,8 +262,9 @@ static bool is_work_left(lanepool_i_worker *worker)
     uint32_t halt = load_seq(&workers->halt);
     if ((halt & LANEPOOL_I_HALT_STOP) != 0 || workers->work->is_work_left(workers->owner, worker))
         return true;
-    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 && (lanepool_i_workers_have_ready(workers) ||
-                                                   workers->work->has_own(workers->owner, worker));
+    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 &&
+           (lanepool_i_workers_have_ready(workers) ||
+            lanepool_i_ready_ring_has_pinned(&worker->queue));
 }
 
 static void start_search(lanepool_i_worker *worker)

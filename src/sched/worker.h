@@ -3,7 +3,7 @@
  * knows nothing of keys or lanes; it reaches the pool through lanepool_i_work.
  *
  * A worker looks for a task in this order:
- *   1. Its own lane, with lanes per worker.
+ *   1. The task that is pinned to it, with lanes per worker.
  *   2. The overflow list, whose tasks fitted into no ring and have waited longest.
  *   3. Its own ring.
  *   4. The older half of the next worker's ring, if nothing was taken from that ring since this
@@ -55,12 +55,9 @@ typedef struct lanepool_i_work {
     void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
     /* Brings ready tasks into the worker's ring, if there are tasks to route. */
     void (*bring_ready)(void *owner, lanepool_i_worker *worker);
-    /* Takes the next task of the worker's own lane, or returns NULL. */
-    lanepool_i_task *(*take_own)(void *owner, lanepool_i_worker *worker);
-    /* Return true if `bring_ready` or `take_own` would find something, in the total order of
-     * seq_cst operations. */
+    /* Returns true if `bring_ready` would find something, in the total order of seq_cst operations.
+     */
     bool (*is_work_left)(void *owner, lanepool_i_worker *worker);
-    bool (*has_own)(void *owner, lanepool_i_worker *worker);
     /* The last searcher stops with a task and has seen no work left. Returns true if there may be
      * work that only `before_sleep` can detect; then another worker is woken for it. */
     bool (*may_work_be_hidden)(void *owner, lanepool_i_worker *worker);
@@ -115,6 +112,7 @@ struct lanepool_i_workers {
     uint64_t idle_ns;            /* I: after so much sleep a worker may leave */
     _Atomic uint64_t refused_ns; /* A: when the system refused a thread, or 0 */
     uint32_t quantum_tasks;      /* I */
+    uint32_t chain_tasks;        /* I: at most so many tasks run in a chain; see run.c */
     uint64_t quantum_ns;         /* I */
     const lanepool_i_work *work; /* I */
     void *owner;                 /* I */
@@ -202,6 +200,9 @@ static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
 /* Puts ready tasks into worker `index`'s ring and the rest into the overflow list, then applies the
  * wake rule. Any thread. */
 void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready);
+/* Makes the ready task one that only worker `index` runs, which has none of this sort, and wakes
+ * that worker. Any thread. */
+void lanepool_i_workers_pin(lanepool_i_workers *workers, size_t index, lanepool_i_task *task);
 /* Puts back tasks that were ready before. While the pool is paused, wakes no worker. */
 void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index,
                                  lanepool_i_tasks *ready);
@@ -214,7 +215,9 @@ bool lanepool_i_workers_have_ready(const lanepool_i_workers *workers);
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),
                                              void *context);
-/* Takes all tasks out of the rings and the overflow list, once no worker is left. */
+/* Takes all tasks out of the rings and the overflow list. */
 void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *tasks);
+/* Takes all pinned tasks, once no worker is left. */
+void lanepool_i_workers_take_all_pinned(lanepool_i_workers *workers, lanepool_i_tasks *tasks);
 
 #endif

@@ -38,7 +38,7 @@ static bool has_message_to_route(const lanepool_pool *pool, const lanepool_i_wai
     return is_undecided(wait) || load_seq(&pool->failures->messages) > 0;
 }
 
-/* With lanes per worker, the only ready tasks are those in pumps. */
+/* With lanes per worker, each ready task is pinned to its worker, unless it is in a pump. */
 static bool may_run_ready_tasks(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return (pool->options.layout != LANEPOOL_PER_WORKER || wait->waiter.pump != NULL) &&

@@ -45,12 +45,19 @@ END_BOUNDS
 -O0 -DPUBLISHERS=1 -DBATCH=3 -DRING=3
 -O0 -DPUBLISHERS=1 -DBATCH=2 -DRING=1 -DEACH=2
 deep -O1 -DPUBLISHERS=1 -DBATCH=3 -DRING=2 -DWORKERS=3
--O0 -DPUBLISHERS=2 -DEACH=2 -DOWN=1
+-O0 -DPUBLISHERS=2 -DEACH=2 -DPINNED=1
 -O0 -DPUBLISHERS=1 -DSTOP_EARLY=1
 deep -O1 -DRESIDENT=1 -DPUBLISHERS=2
 -O0 -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2
 -O0 -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2 -DFAILS=1
 -O0 -DRESIDENT=1 -DPUBLISHERS=1 -DSTOP_EARLY=1
+END_BOUNDS
+        ;;
+    pinned)
+        cat <<'END_BOUNDS'
+-O1 -DTASKS=4
+-O0 -DTASKS=2 -DPAUSE=1
+deep -O1 -DTASKS=3 -DPAUSE=1
 END_BOUNDS
         ;;
     shutdown)
@@ -96,6 +103,12 @@ planted_errors() {
         for number in 8 9 10; do
             echo "-DPLANTED=$number -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2"
         done
+        ;;
+    pinned)
+        for number in 1 2 3 4 5; do
+            echo "-DPLANTED=$number"
+        done
+        echo "-DPLANTED=6 -DTASKS=2 -DPAUSE=1"
         ;;
     shutdown)
         for number in 1 2 3 4; do

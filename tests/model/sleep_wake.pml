@@ -7,8 +7,8 @@
  * first lasts until all others have finished, so that its worker cannot make up for a lost wake-up.
  * At the end, or with STOP_EARLY at any time, the workers are stopped.
  *
- *   OWN         publishers put into a worker's own lane instead, from which no other
- *               worker takes (lanes per worker), and wake that worker
+ *   PINNED      publishers pin tasks to a worker instead, which no other worker takes,
+ *               and wake that worker; pinned.pml has where these tasks come from
  *   RESIDENT    this many workers always have a thread; the others are absent at first,
  *               and may end after any sleep
  *   FAILS       a thread may be refused; then the task that is taken first does not wait
@@ -53,8 +53,8 @@
 #ifndef RING
 #define RING 2
 #endif
-#ifndef OWN
-#define OWN 0
+#ifndef PINNED
+#define PINNED 0
 #endif
 #ifndef STOP_EARLY
 #define STOP_EARLY 0
@@ -71,7 +71,7 @@
 #define TASKS   (PUBLISHERS * EACH * BATCH)
 #define THREADS (WORKERS + PUBLISHERS + 1)
 
-byte ring[WORKERS], own_lane[WORKERS], spilled;
+byte ring[WORKERS], pinned[WORKERS], spilled;
 bool putting[WORKERS];
 byte searching, sleeping; /* the word of the sleepers */
 bool asleep[WORKERS]; byte posted[WORKERS];
@@ -215,8 +215,8 @@ proctype publisher(byte me) {
   :: left > 0 ->
      atomic { left--; count = BATCH;
               do :: where < WORKERS - 1 -> where++ :: break od };
-#if OWN
-     atomic { DRAINED -> own_lane[where] = own_lane[where] + count; count = 0 };
+#if PINNED
+     atomic { DRAINED -> pinned[where] = pinned[where] + count; count = 0 };
      try_wake(where, is_woken);
      atomic { where = 0; is_woken = false }
 #else
@@ -233,7 +233,7 @@ proctype publisher(byte me) {
 inline find() {
   atomic {
     if
-    :: own_lane[me] > 0 && DRAINED -> own_lane[me]--; has_task = true
+    :: pinned[me] > 0 && DRAINED -> pinned[me]--; has_task = true
     :: spilled > 0 && DRAINED -> spilled--; has_task = true
     :: ring[me] > 0 && DRAINED -> ring[me]--; has_task = true
     :: ring[OTHER] > 0 && DRAINED ->
@@ -262,7 +262,7 @@ inline check_everywhere() { /* checks for work of any kind */
            if
            :: ring[1] > 0 || ring[WORKERS - 1] > 0 -> something = true
            :: atomic { ring[1] == 0 && ring[WORKERS - 1] == 0 };
-              something = (own_lane[me] > 0)
+              something = (pinned[me] > 0)
            fi
         fi
      fi
@@ -272,7 +272,7 @@ inline check_everywhere() { /* checks for work of any kind */
 inline run_task() {
   begun++;
   if
-  :: atomic { begun == 1 && !STOP_EARLY && !OWN && !FAILS -> is_first = true }; finished == TASKS - 1
+  :: atomic { begun == 1 && !STOP_EARLY && !PINNED && !FAILS -> is_first = true }; finished == TASKS - 1
   :: else
   fi;
   atomic { finished++; has_task = false; is_first = false }

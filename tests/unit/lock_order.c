@@ -44,11 +44,6 @@ Test(lock_order, later_locks_may_be_taken)
     expect(is_accepted(LANEPOOL_I_LOCK_FUTURE, LANEPOOL_I_LOCK_GROUP));
 }
 
-Test(lock_order, lanes_of_several_workers_may_be_taken)
-{
-    expect(is_accepted(LANEPOOL_I_LOCK_WORKER_LANE, LANEPOOL_I_LOCK_WORKER_LANE));
-}
-
 #if defined(LANEPOOL_CHECKED)
 Test(lock_order, an_earlier_lock_ends_a_checked_build)
 {

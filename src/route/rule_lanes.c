@@ -1,0 +1,197 @@
+/* Owns what the rules whose tasks wait in lanes have in common; see rule_lanes.h. */
+#include "route/rule_lanes.h"
+
+#include "future/attempts.h"
+#include "route/entries.h"
+#include "route/pool.h"
+#include "route/program_key.h"
+
+/* --- finishing --- */
+
+static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *task,
+                                  lanepool_i_grants *grants)
+{
+    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                          lanepool_i_lane_type(lane));
+    lanepool_i_lane_release(lane, grants);
+}
+
+static __attribute__((noinline)) void finish_wide(lanepool_pool *pool, lanepool_i_task *task,
+                                                  lanepool_i_grants *grants)
+{
+    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->leave(pool, task);
+    for (uint32_t i = 0; i < task->as.wide.count; i++)
+        release_traced(entries[i].entry.at.lane, task, grants);
+}
+
+void lanepool_i_lanes_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    (void)record;
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) != 0) {
+        finish_wide(pool, task, grants);
+        return;
+    }
+    size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
+    for (size_t i = 0; i < count; i++)
+        release_traced(task->as.plain[i].at.lane, task, grants);
+}
+
+/* --- hand-back --- */
+
+static void collect_waiting_in_lane(lanepool_i_key *key, void *context)
+{
+    lanepool_i_lane *lane = (lanepool_i_lane *)key;
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;) {
+        uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
+        lanepool_i_task *task = lanepool_i_link_task(link);
+        if (!lanepool_i_is_gate(task))
+            lanepool_i_tasks_add_unvisited(context, task);
+        link = next;
+    }
+}
+
+void lanepool_i_lanes_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    pool->rule->each_lane(pool, collect_waiting_in_lane, tasks);
+}
+
+/* --- who waits for whom --- */
+
+/*
+ * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If that
+ * waits itself, these are the entries behind it. If it is granted, these are all entries that wait;
+ * the tickets tell, which grow along a lane. SHARED entries next to a SHARED one do not wait for
+ * it. The first EXCLUSIVE entry does, and so do all entries behind that. Entries behind a VISITED
+ * link were found before.
+ */
+static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
+                                                size_t i)
+{
+    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
+                                                          : &task->as.plain[i];
+    const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
+    bool granted =
+        lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
+    _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
+    for (uintptr_t link = load_relaxed(at); lanepool_i_entry_is_shared(task, i) && link != 0;
+         link = load_relaxed(at)) {
+        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_VISITED) != 0)
+            break;
+        at = &lanepool_i_link_entry(link)->next;
+    }
+    return at;
+}
+
+void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                                     void (*found)(lanepool_i_task *dependent, void *context),
+                                     void *context)
+{
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+        if (!lanepool_i_lane_is_frozen(lane)) {
+            if (!lanepool_i_lane_freeze(lane))
+                continue;
+            lane->use.link = pool->lane_table.frozen;
+            pool->lane_table.frozen = lane;
+        }
+        _Atomic(uintptr_t) *at = first_dependent_link(lane, task, i);
+        for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
+            lanepool_i_task *other = lanepool_i_link_task(link);
+            if ((link & LANEPOOL_I_LINK_VISITED) != 0 ||
+                !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
+                break;
+            store_release(at, link | LANEPOOL_I_LINK_VISITED);
+            found(other, context);
+            at = &lanepool_i_link_entry(link)->next;
+        }
+    }
+}
+
+/* Clears the walk's VISITED bits. Release: a thread that began to advance the lane before the
+ * freeze may still follow these links, and must see the entry that a link leads to. */
+static void clear_visited_bits(lanepool_i_lane *lane)
+{
+    _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
+    for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
+        store_release(at, link & ~LANEPOOL_I_LINK_VISITED);
+        at = &lanepool_i_link_entry(link)->next;
+    }
+}
+
+void lanepool_i_lanes_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_grants *grants)
+{
+    (void)record;
+    while (pool->lane_table.frozen != NULL) {
+        lanepool_i_lane *lane = pool->lane_table.frozen;
+        pool->lane_table.frozen = lane->use.link;
+        lane->use.stamp = 0;
+        clear_visited_bits(lane);
+        lanepool_i_lane_thaw(lane, grants);
+    }
+}
+
+/* --- census --- */
+
+static void freeze_for_census(lanepool_i_key *key, void *context)
+{
+    lanepool_i_census *census = context;
+    lanepool_i_lane *lane = (lanepool_i_lane *)key;
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    lane->use.link = census->pool->lane_table.frozen;
+    census->pool->lane_table.frozen = lane;
+    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;
+         link = load_relaxed(&lanepool_i_link_entry(link)->next))
+        lanepool_i_census_add_task(census, lanepool_i_link_task(link));
+}
+
+void lanepool_i_lanes_census_begin(lanepool_i_census *census)
+{
+    census->pool->rule->each_lane(census->pool, freeze_for_census, census);
+}
+
+void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index)
+{
+    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+        if (lane == &census->pool->failures->void_lane)
+            lanepool_i_census_add_missing(census, index);
+        if (lanepool_i_lane_is_void(lane))
+            continue;
+        lanepool_i_census_add_entry(census, index, lane,
+                                    lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED
+                                                                        : LANEPOOL_EXCLUSIVE,
+                                    lanepool_i_entry_is_granted(lane, task));
+    }
+}
+
+/* A worker's lane has no name. */
+void lanepool_i_lanes_census_lane(const lanepool_i_census *census, const void *lane_address,
+                                  lanepool_snapshot_lane *described, char *name, size_t size)
+{
+    const lanepool_i_lane *lane = lane_address;
+    described->number = lanepool_i_lane_number(lane);
+    described->type = lanepool_i_lane_type(lane);
+    described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
+    described->paused = lanepool_i_lane_table_gate(&census->pool->lane_table, lane) != NULL;
+    size_t used =
+        lanepool_i_lane_is_of_worker(lane)
+            ? 0
+            : lanepool_i_key_name(census->pool, census->record, &lane->key, name, size - 1);
+    name[used] = '\0';
+}
+
+void lanepool_i_lanes_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
+{
+    lanepool_i_lanes_end_walk(census->pool, census->record, grants);
+}
