@@ -9,12 +9,11 @@
 /* Guards: I immutable, A atomic, L the lock. No other lock is taken under it. */
 struct lanepool_i_quarantine {
     lanepool_i_mutex lock;
-    lanepool_i_creator creator;    /* I */
-    _Atomic size_t references;     /* A: the pool's, and one for each record before its end */
-    bool is_closed;                /* L: keeps no more records */
-    size_t count;                  /* L: records in the list */
-    lanepool_i_quarantined *first; /* L: the list, oldest first */
-    lanepool_i_quarantined *last;  /* L: not read if `first` is NULL */
+    lanepool_i_creator creator; /* I */
+    _Atomic size_t references;  /* A: the pool's, and one for each record before its end */
+    bool is_closed;             /* L: keeps no more records */
+    size_t count;               /* L: records in the list */
+    lanepool_i_list parts;      /* L: oldest first */
 };
 
 static bool is_in_child(const lanepool_i_quarantine *quarantine)
@@ -28,6 +27,7 @@ lanepool_i_quarantine *lanepool_i_quarantine_open(void)
     if (quarantine == NULL)
         return NULL;
     *quarantine = (lanepool_i_quarantine){ .creator = lanepool_i_creator_self() };
+    lanepool_i_list_init(&quarantine->parts);
     atomic_init(&quarantine->references, 1);
     if (lanepool_i_mutex_init(&quarantine->lock, LANEPOOL_I_LOCK_QUARANTINE))
         return quarantine;
@@ -44,23 +44,15 @@ static void release_quarantine(lanepool_i_quarantine *quarantine)
     lanepool_i_memory_free(quarantine);
 }
 
-static lanepool_i_quarantined *take_all(lanepool_i_quarantine *quarantine)
-{
-    lanepool_i_mutex_lock(&quarantine->lock);
-    lanepool_i_quarantined *first = quarantine->first;
-    quarantine->is_closed = true;
-    quarantine->first = NULL;
-    lanepool_i_mutex_unlock(&quarantine->lock);
-    return first;
-}
-
+/* Once it is closed, no thread adds or takes records. */
 void lanepool_i_quarantine_close(lanepool_i_quarantine *quarantine)
 {
-    lanepool_i_quarantined *part = is_in_child(quarantine) ? NULL : take_all(quarantine);
-    while (part != NULL) {
-        lanepool_i_quarantined *next = part->next;
-        part->free_record(part->record);
-        part = next;
+    if (!is_in_child(quarantine)) {
+        lanepool_i_mutex_lock(&quarantine->lock);
+        quarantine->is_closed = true;
+        lanepool_i_mutex_unlock(&quarantine->lock);
+        LANEPOOL_I_EACH(lanepool_i_quarantined, part, &quarantine->parts, link)
+            part->free_record(part->record);
     }
     release_quarantine(quarantine);
 }
@@ -81,16 +73,12 @@ static lanepool_i_quarantined *exchange_for_oldest(lanepool_i_quarantine *quaran
     lanepool_i_mutex_lock(&quarantine->lock);
     if (!quarantine->is_closed && LANEPOOL_I_QUARANTINE_MAX > 0) {
         freed = NULL;
-        if (quarantine->first == NULL)
-            quarantine->first = part;
+        lanepool_i_list_add(&quarantine->parts, &part->link);
+        if (quarantine->count < LANEPOOL_I_QUARANTINE_MAX)
+            quarantine->count++;
         else
-            quarantine->last->next = part;
-        quarantine->last = part;
-        if (++quarantine->count > LANEPOOL_I_QUARANTINE_MAX) {
-            freed = quarantine->first;
-            quarantine->first = freed->next;
-            quarantine->count--;
-        }
+            freed = LANEPOOL_I_ITEM(lanepool_i_list_take(&quarantine->parts),
+                                    lanepool_i_quarantined, link);
     }
     lanepool_i_mutex_unlock(&quarantine->lock);
     return freed;
@@ -100,7 +88,6 @@ void lanepool_i_quarantine_keep(lanepool_i_quarantined *part, void *record,
                                 void (*free_record)(void *record))
 {
     lanepool_i_quarantine *quarantine = part->quarantine;
-    part->next = NULL;
     part->record = record;
     part->free_record = free_record;
     lanepool_i_quarantined *freed = part;

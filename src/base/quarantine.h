@@ -16,7 +16,7 @@
 
 #if defined(LANEPOOL_CHECKED)
 
-#include <stddef.h>
+#include "base/list.h"
 
 /* How many records a quarantine keeps; the oldest is freed first. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -29,10 +29,10 @@ typedef struct lanepool_i_quarantine lanepool_i_quarantine;
 
 /* Part of a record, zeroed when the record is made. Guards: L the quarantine's lock. */
 typedef struct lanepool_i_quarantined {
-    lanepool_i_quarantine *quarantine;   /* referenced until the record's end; or NULL */
-    struct lanepool_i_quarantined *next; /* L: ended later */
-    void *record;                        /* the argument of `free_record` */
-    void (*free_record)(void *record);   /* frees the record's memory */
+    lanepool_i_quarantine *quarantine; /* referenced until the record's end; or NULL */
+    lanepool_i_link link;              /* L */
+    void *record;                      /* the argument of `free_record` */
+    void (*free_record)(void *record); /* frees the record's memory */
 } lanepool_i_quarantined;
 
 /* Returns a quarantine with one reference; NULL if memory cannot be allocated. */

@@ -57,31 +57,27 @@ static void open_gate(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_gra
 
 static void free_passed_gates(lanepool_i_lane_table *table)
 {
-    for (lanepool_i_gate **at = &table->gates; *at != NULL;) {
-        lanepool_i_gate *gate = *at;
-        if (!lanepool_i_gate_has_passed(gate)) {
-            at = &gate->next;
-            continue;
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &table->gates, link)
+        if (lanepool_i_gate_has_passed(gate)) {
+            lanepool_i_unlink(&gate->link);
+            lanepool_i_memory_free(gate);
         }
-        *at = gate->next;
-        lanepool_i_memory_free(gate);
-    }
 }
 
 bool lanepool_i_gates_any_closed(const lanepool_i_lane_table *table)
 {
-    const lanepool_i_gate *gate = table->gates;
-    while (gate != NULL && gate->lane == NULL)
-        gate = gate->next;
-    return gate != NULL;
+    LANEPOOL_I_EACH(const lanepool_i_gate, gate, &table->gates, link)
+        if (gate->lane != NULL)
+            return true;
+    return false;
 }
 
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    if (pool->lane_table.gates == NULL)
+    if (lanepool_i_list_is_empty(&pool->lane_table.gates))
         return;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    for (lanepool_i_gate *gate = pool->lane_table.gates; gate != NULL; gate = gate->next)
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &pool->lane_table.gates, link)
         if (gate->lane != NULL && !gate->is_of_failure)
             open_gate(pool, gate, &grants);
     free_passed_gates(&pool->lane_table);
@@ -90,11 +86,8 @@ void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record
 
 void lanepool_i_gates_fini(lanepool_pool *pool)
 {
-    while (pool->lane_table.gates != NULL) {
-        lanepool_i_gate *gate = pool->lane_table.gates;
-        pool->lane_table.gates = gate->next;
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &pool->lane_table.gates, link)
         lanepool_i_memory_free(gate);
-    }
 }
 
 /* --- lanes --- */
@@ -125,8 +118,7 @@ bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_
     }
     if (current != NULL)
         return false;
-    gate->next = pool->lane_table.gates;
-    pool->lane_table.gates = gate;
+    lanepool_i_list_add(&pool->lane_table.gates, &gate->link);
     lanepool_i_lane_close_gate(lane, gate, first_unrouted_ticket(&pool->router), grants);
     return true;
 }

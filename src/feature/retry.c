@@ -19,14 +19,13 @@ static void fire_retry(lanepool_i_timer *timer);
 /* Creates a gate for each claim. Returns false if memory cannot be allocated. */
 static bool create_gates(lanepool_i_attempts *attempts, size_t count)
 {
-    attempts->gates = NULL;
+    lanepool_i_list_init(&attempts->gates);
     while (count-- > 0 && attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
         lanepool_i_gate *gate = lanepool_i_memory_alloc(sizeof *gate);
         if (gate == NULL)
             return false;
         gate->is_of_failure = true;
-        gate->next = attempts->gates;
-        attempts->gates = gate;
+        lanepool_i_list_add(&attempts->gates, &gate->link);
     }
     return true;
 }
@@ -213,16 +212,17 @@ static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
 static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_attempts *attempts =
-        (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
+    lanepool_i_attempts *attempts = LANEPOOL_I_ITEM(message, lanepool_i_attempts, message);
     size_t count = lanepool_i_task_count(attempts->suspended.task);
     lanepool_i_failures_sent(pool);
-    for (size_t i = 0; i < count && attempts->gates != NULL; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->suspended.task, i);
-        lanepool_i_gate *gate = attempts->gates;
-        lanepool_i_gate *rest = gate->next;
-        if (!lanepool_i_lane_is_void(lane) && lanepool_i_gate_close(pool, lane, gate, grants))
-            attempts->gates = rest;
+    size_t i = 0;
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &attempts->gates, link) {
+        if (i == count)
+            break;
+        lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->suspended.task, i++);
+        lanepool_i_unlink(&gate->link);
+        if (lanepool_i_lane_is_void(lane) || !lanepool_i_gate_close(pool, lane, gate, grants))
+            lanepool_i_memory_free(gate);
     }
     end_on_worker(pool, record, attempts);
 }

@@ -49,7 +49,7 @@ struct lanepool_i_attempts {
     const void *dropped_by; /* L: the resolution that is dropping the tasks behind it, or NULL */
     bool is_notifying;      /* L: `message` is on its way to poison the lanes */
     lanepool_i_message message; /* makes the router poison or pause the task's lanes */
-    lanepool_i_gate *gates;     /* R: one for each claim, for a pause */
+    lanepool_i_list gates;      /* R: one for each claim, for a pause */
     bool is_refused;            /* R, then W: fails because of a poisoned lane */
 };
 
@@ -111,11 +111,8 @@ static inline lanepool_i_attempts *lanepool_i_attempts_of(const lanepool_i_task 
 
 static inline void lanepool_i_attempts_free_gates(lanepool_i_attempts *attempts)
 {
-    while (attempts->gates != NULL) {
-        lanepool_i_gate *gate = attempts->gates;
-        attempts->gates = gate->next;
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &attempts->gates, link)
         lanepool_i_memory_free(gate);
-    }
 }
 
 /* Returns true if the task does not wait in poisoned lanes. */

@@ -52,6 +52,7 @@
 #define LANEPOOL_SRC_LANE_LANE_H
 
 #include "base/key_index.h"
+#include "base/list.h"
 #include "task/countdown.h"
 #include "task/event_ring.h"
 
@@ -228,7 +229,7 @@ typedef struct lanepool_i_gate {
     _Atomic uint32_t state;      /* A: a lanepool_i_gate_state */
     bool is_of_failure;          /* R: closed because a task has failed; a drain does not open it */
     lanepool_i_lane *lane;       /* R */
-    struct lanepool_i_gate *next; /* R: in the pool's list of gates */
+    lanepool_i_link link;        /* R: in the pool's list of gates */
 } lanepool_i_gate;
 
 /* Inserts a gate in front of all waiting entries. `ticket` is later than those of all tasks with

@@ -74,8 +74,7 @@ static void copy_running_tasks(lanepool_i_census *census)
 {
     lanepool_i_thread_records *records = &census->pool->records;
     lanepool_i_mutex_lock(&records->lock);
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool)
+    LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link)
         add_running_of_thread(census, record);
     lanepool_i_mutex_unlock(&records->lock);
 }

@@ -74,6 +74,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
     if (!lanepool_i_admission_init(&pool->admission, &pool->records, pool->options.pending_max,
                                    pool->limits_lanes ? &pool->lane_quotas : NULL))
         goto fini_records;
+    lanepool_i_list_init(&pool->lane_table.gates);
     if (!lanepool_i_waits_init(&pool->waits))
         goto fini_admission;
     if (!lanepool_i_call_records_init(pool->call_records))

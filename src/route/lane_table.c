@@ -71,10 +71,10 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record 
 lanepool_i_gate *lanepool_i_lane_table_gate(const lanepool_i_lane_table *table,
                                             const lanepool_i_lane *lane)
 {
-    lanepool_i_gate *gate = table->gates;
-    while (gate != NULL && gate->lane != lane)
-        gate = gate->next;
-    return gate;
+    LANEPOOL_I_EACH(lanepool_i_gate, gate, &table->gates, link)
+        if (gate->lane == lane)
+            return gate;
+    return NULL;
 }
 
 lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,

@@ -21,7 +21,7 @@ typedef struct lanepool_i_lane_table {
     bool (*is_idle)(const lanepool_i_lane *lane); /* I: returns true if the lane may be removed */
     size_t created;                               /* R: lanes made since the last sweep */
     lanepool_i_lane *frozen;                      /* R: lanes that the current walk has frozen */
-    lanepool_i_gate *gates;                       /* R: gates that are granted, or will be */
+    lanepool_i_list gates;                        /* R: gates that are granted, or will be */
 } lanepool_i_lane_table;
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,

@@ -204,7 +204,6 @@ static void keys_each_lane(lanepool_pool *pool, void (*found)(lanepool_i_key *la
 static bool keys_init(lanepool_pool *pool)
 {
     pool->lane_table.frozen = NULL;
-    pool->lane_table.gates = NULL;
     return lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_lane_is_idle,
                                       pool->options.allocator, pool->slots.in_lanes != NULL);
 }

@@ -287,7 +287,6 @@ static bool workers_init(lanepool_pool *pool)
     for (size_t i = 0; i < pool->options.workers; i++)
         lanepool_i_lane_init_of_worker(&pool->worker_lanes.lanes[i].lane, i);
     pool->lane_table.frozen = NULL;
-    pool->lane_table.gates = NULL;
     if (pool->options.is_compatible != NULL ||
         lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_claimants_are_none,
                                    pool->options.allocator, false))

@@ -10,6 +10,7 @@ bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool
                                     lanepool_i_rings *rings)
 {
     memset(records, 0, sizeof *records);
+    lanepool_i_list_init(&records->all);
     records->slab = slab;
     records->rings = rings;
     return lanepool_i_mutex_init(&records->lock, LANEPOOL_I_LOCK_THREAD_RECORDS);
@@ -25,9 +26,7 @@ static void drop_owner(lanepool_i_thread_record *record, uint32_t owner)
 
 void lanepool_i_thread_records_fini(lanepool_i_thread_records *records)
 {
-    while (records->first != NULL) {
-        lanepool_i_thread_record *record = records->first;
-        records->first = record->next_of_pool;
+    LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link) {
         store_relaxed(&record->pool, NULL);
         drop_owner(record, OF_POOL);
     }
@@ -134,16 +133,11 @@ static void collect_record_locked(lanepool_i_thread_records *records,
  * last use of its record happens before this. */
 static void collect_gone_locked(lanepool_i_thread_records *records)
 {
-    lanepool_i_thread_record **at = &records->first;
-    while (*at != NULL) {
-        lanepool_i_thread_record *record = *at;
-        if (record->worker != NULL || load_acquire(&record->owners) != OF_POOL) {
-            at = &record->next_of_pool;
-            continue;
+    LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link)
+        if (record->worker == NULL && load_acquire(&record->owners) == OF_POOL) {
+            lanepool_i_unlink(&record->link);
+            collect_record_locked(records, record);
         }
-        *at = record->next_of_pool;
-        collect_record_locked(records, record);
-    }
 }
 
 lanepool_i_thread_record *
@@ -168,8 +162,7 @@ lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_threa
         record->lanes = records->lanes;
         records->lanes = 0;
     }
-    record->next_of_pool = records->first;
-    records->first = record;
+    lanepool_i_list_add(&records->all, &record->link);
     lanepool_i_mutex_unlock(&records->lock);
     return record;
 }
@@ -190,48 +183,36 @@ lanepool_i_thread_record *lanepool_i_thread_record_create(lanepool_pool *pool,
 
 /* --- sums --- */
 
-uint64_t lanepool_i_thread_records_accepted(lanepool_i_thread_records *records)
+/* Adds up a counter, the member of a record at this offset. The collected records count, too. */
+static uint64_t add_up(lanepool_i_thread_records *records, const uint64_t *collected, size_t offset)
 {
     lanepool_i_mutex_lock(&records->lock);
-    uint64_t sum = records->accepted;
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool)
-        sum += load_relaxed(&record->accepted);
+    uint64_t sum = *collected;
+    LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link)
+        sum += load_seq((const _Atomic uint64_t *)((const char *)record + offset));
     lanepool_i_mutex_unlock(&records->lock);
     return sum;
+}
+
+uint64_t lanepool_i_thread_records_accepted(lanepool_i_thread_records *records)
+{
+    return add_up(records, &records->accepted, offsetof(lanepool_i_thread_record, accepted));
 }
 
 uint64_t lanepool_i_thread_records_latched(lanepool_i_thread_records *records)
 {
-    lanepool_i_mutex_lock(&records->lock);
-    uint64_t sum = records->latched;
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool)
-        sum += load_relaxed(&record->latched);
-    lanepool_i_mutex_unlock(&records->lock);
-    return sum;
+    return add_up(records, &records->latched, offsetof(lanepool_i_thread_record, latched));
 }
 
 uint64_t lanepool_i_thread_records_readied(lanepool_i_thread_records *records)
 {
-    lanepool_i_mutex_lock(&records->lock);
-    uint64_t sum = records->readied;
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool)
-        sum += load_relaxed(&record->readied);
-    lanepool_i_mutex_unlock(&records->lock);
-    return sum;
+    return add_up(records, &records->readied, offsetof(lanepool_i_thread_record, readied));
 }
 
 uint64_t lanepool_i_thread_records_finished_in(lanepool_i_thread_records *records, size_t epoch)
 {
-    lanepool_i_mutex_lock(&records->lock);
-    uint64_t sum = records->finished[epoch];
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool)
-        sum += load_seq(&record->finished[epoch]);
-    lanepool_i_mutex_unlock(&records->lock);
-    return sum;
+    return add_up(records, &records->finished[epoch],
+                  offsetof(lanepool_i_thread_record, finished) + epoch * sizeof(uint64_t));
 }
 
 uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records)
@@ -248,8 +229,7 @@ bool lanepool_i_thread_records_have_progressed(lanepool_i_thread_records *record
     bool moved = false;
     *inside = 0;
     lanepool_i_mutex_lock(&records->lock);
-    for (lanepool_i_thread_record *record = records->first; record != NULL;
-         record = record->next_of_pool) {
+    LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link) {
         const lanepool_i_task *running = load_relaxed(&record->running);
         moved = moved || running != record->ran_at_last_check;
         record->ran_at_last_check = running;

@@ -13,6 +13,7 @@
 #ifndef LANEPOOL_SRC_SCHED_THREAD_RECORD_H
 #define LANEPOOL_SRC_SCHED_THREAD_RECORD_H
 
+#include "base/list.h"
 #include "base/slab.h"
 #include "lane/lane.h"
 #include "sched/lane_quota.h"
@@ -46,14 +47,14 @@ struct lanepool_i_thread_record {
     _Atomic uint64_t latched; /* A: T writes: latches added less latches ended */
     _Atomic uint64_t readied; /* A: T writes: tasks that it has made ready; see stalled.h */
     _Atomic uint32_t owners;  /* A: OF_THREAD, OF_POOL */
-    lanepool_i_thread_record *next_of_pool;   /* L */
+    lanepool_i_link link;     /* L: in the pool's list */
     const lanepool_i_task *ran_at_last_check; /* L: at the watchdog's last check */
 };
 
 /* The thread records of a pool. */
 typedef struct lanepool_i_thread_records {
     lanepool_i_mutex lock;                /* L */
-    lanepool_i_thread_record *first;      /* L */
+    lanepool_i_list all;                  /* L */
     lanepool_i_slab *slab;                /* I: receives the blocks of collected records */
     lanepool_i_rings *rings;              /* I: gives the records their rings */
     uint64_t accepted;                    /* L: sum over collected records */

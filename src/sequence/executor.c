@@ -18,6 +18,7 @@ static lanepool_executor *allocate_executor(void)
     if (executor == NULL)
         return NULL;
     memset(executor, 0, sizeof *executor);
+    lanepool_i_list_init(&executor->idle_work);
 #if defined(LANEPOOL_CHECKED)
     executor->quarantine = lanepool_i_quarantine_open();
     if (executor->quarantine == NULL) {
@@ -41,9 +42,7 @@ void lanepool_i_executor_release(lanepool_executor *executor)
 {
     if (fetch_sub_acq_rel(&executor->references, 1) != 1)
         return;
-    while (executor->idle_work != NULL) {
-        lanepool_i_sequence_work *work = executor->idle_work;
-        executor->idle_work = work->next;
+    LANEPOOL_I_EACH(lanepool_i_sequence_work, work, &executor->idle_work, link) {
         lanepool_i_mutex_fini(&work->lock);
         lanepool_i_memory_free(work);
     }
@@ -61,13 +60,10 @@ void lanepool_i_executor_release(lanepool_executor *executor)
 static lanepool_i_sequence_work *take_idle_work(lanepool_executor *executor)
 {
     lanepool_i_mutex_lock(&executor->lock);
-    lanepool_i_sequence_work *work = executor->idle_work;
-    if (work != NULL) {
-        executor->idle_work = work->next;
-        executor->sequences++;
-    }
+    lanepool_i_link *link = lanepool_i_list_take(&executor->idle_work);
+    executor->sequences += link != NULL;
     lanepool_i_mutex_unlock(&executor->lock);
-    return work;
+    return link != NULL ? LANEPOOL_I_ITEM(link, lanepool_i_sequence_work, link) : NULL;
 }
 
 static lanepool_i_sequence_work *make_work(lanepool_executor *executor,
@@ -100,8 +96,7 @@ void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work)
 {
     lanepool_executor *executor = work->executor;
     lanepool_i_mutex_lock(&executor->lock);
-    work->next = executor->idle_work;
-    executor->idle_work = work;
+    lanepool_i_list_add(&executor->idle_work, &work->link);
     executor->sequences--;
     lanepool_i_mutex_unlock(&executor->lock);
 }

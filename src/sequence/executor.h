@@ -29,6 +29,7 @@
 
 #include "base/atomic.h"
 #include "base/fork.h"
+#include "base/list.h"
 #include "base/quarantine.h"
 #include "base/timer_heap.h"
 #include "core/run.h"
@@ -50,7 +51,7 @@ struct lanepool_i_sequence_work {
     lanepool_sequence *sequence; /* L: the sequence that uses the work, or NULL */
     lanepool_i_sequence_work_state state; /* L */
     size_t calls_due;                     /* L: accepted hand-overs whose call is still due */
-    lanepool_i_sequence_work *next;       /* E: in the list of idle work */
+    lanepool_i_link link;                 /* E: in the list of idle work */
 };
 
 /* A drain that a thread is inside of: on its stack and in its lanepool_i_thread_drains(). */
@@ -73,14 +74,14 @@ struct lanepool_executor {
     _Atomic size_t references;             /* A */
     lanepool_i_timers timers;              /* of the delayed tasks of all sequences */
     lanepool_i_mutex lock;
-    lanepool_i_sequence_work *idle_work; /* E: work without a sequence */
-    size_t sequences;                    /* E: how many use the executor */
-    size_t alarms_due;                   /* E: accepted alarms whose call is still due */
-    uint64_t alarms_called;              /* E: alarms called, taken back or refused */
-    uint64_t armed_ns;                   /* E: when the alarm is due; UINT64_MAX: not known */
-    bool is_serving;                     /* E: a thread serves the timers */
-    bool serve_again;                    /* E: that thread must serve them again */
-    bool by_clock; /* E: the clock thread fires the timers; there is no alarm */
+    lanepool_i_list idle_work; /* E: work without a sequence */
+    size_t sequences;          /* E: how many use the executor */
+    size_t alarms_due;         /* E: accepted alarms whose call is still due */
+    uint64_t alarms_called;    /* E: alarms called, taken back or refused */
+    uint64_t armed_ns;         /* E: when the alarm is due; UINT64_MAX: not known */
+    bool is_serving;           /* E: a thread serves the timers */
+    bool serve_again;          /* E: that thread must serve them again */
+    bool by_clock;             /* E: the clock thread fires the timers; there is no alarm */
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantine *quarantine; /* I: of the futures of its sequences' tasks */
 #endif
