@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #ifndef LANEPOOL_I_DOOR
