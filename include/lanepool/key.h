@@ -34,6 +34,17 @@ typedef enum lanepool_mode {
     LANEPOOL_SHARED = 1     /**< together with other SHARED claims of the key */
 } lanepool_mode;
 
+/**
+ * Returns true if two tasks with claims of one key in these modes may run at the same time.
+ * @param a A lanepool_mode.
+ * @param b A lanepool_mode.
+ */
+static inline bool lanepool_modes_overlap(uint64_t a, uint64_t b)
+{
+    /* A mode is a set of bits. Modes overlap if they have one in common; EXCLUSIVE has none. */
+    return (a & b) != 0;
+}
+
 /** The type of a key. */
 typedef enum lanepool_key_type {
     LANEPOOL_KEY_NONE = 0,    /**< no key; calls that allow it say what it means */

@@ -3,12 +3,6 @@
 
 #include "future/member.h"
 
-static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
-{
-    char *entries = (char *)(task + 1) + pool->extension;
-    return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
-}
-
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count)
 {
@@ -17,7 +11,7 @@ void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *r
             continue;
         lanepool_i_entry *entry =
             lanepool_i_build_is_wide(pool, task, lanepool_i_description_is_member(task))
-                ? &wide_entry(pool, block, i)->entry
+                ? &lanepool_i_pool_entry(pool, block, i)->entry
                 : &block->as.plain[i];
         lanepool_i_key_bytes_give(pool, record, entry->at.bytes);
     }
@@ -35,11 +29,13 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_thread_record *rec
                               lanepool_i_task *block, const lanepool_task *task)
 {
     size_t entry_size = pool->rule->entry_size;
-    char *at = (char *)wide_entry(pool, block, 0);
+    char *at = (char *)lanepool_i_pool_entry(pool, block, 0);
     for (size_t i = 0; i < task->claim_count; i++, at += entry_size) {
         const lanepool_claim *claim = &task->claims[i];
         lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
-        wide->owner = claim->mode | lanepool_i_build_key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
+        uintptr_t type = lanepool_i_build_key_type(claim);
+        wide->owner = lanepool_i_mode_owner(NULL, claim->mode) | type
+                                                                     << LANEPOOL_I_OWNER_TYPE_SHIFT;
         if (!lanepool_i_build_entry(pool, record, &wide->entry, claim)) {
             lanepool_i_build_free_keys(pool, record, block, task, i);
             return false;
@@ -58,7 +54,7 @@ static LANEPOOL_I_COLD void init_features_room(lanepool_pool *pool, lanepool_i_t
                                                const lanepool_task *task)
 {
     if (pool->room.at == 0)
-        block->as.wide.room = wide_entry(pool, block, task->claim_count);
+        block->as.wide.room = lanepool_i_pool_entry(pool, block, task->claim_count);
     for (size_t i = 0; pool->slots.room[i] != NULL; i++)
         if (pool->slots.room[i]->init_room != NULL)
             pool->slots.room[i]->init_room(pool, task, block);
@@ -77,7 +73,8 @@ static void init_callbacks(const lanepool_pool *pool, lanepool_i_task *block,
     block->as.wide.release = task->release;
     if (task->cancelled == NULL)
         return;
-    char *end = (char *)wide_entry(pool, block, task->claim_count) + features_room(pool, task);
+    char *end =
+        (char *)lanepool_i_pool_entry(pool, block, task->claim_count) + features_room(pool, task);
     lanepool_i_callbacks *callbacks = (lanepool_i_callbacks *)end;
     *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     block->as.wide.callbacks = callbacks;

@@ -90,7 +90,7 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
     block->context = task->context;
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        word |= claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
+        word |= lanepool_i_mode_put(claim->mode, lanepool_i_mode_shift(i));
         word |= (uint64_t)lanepool_i_build_key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
         if (!lanepool_i_build_entry(pool, record, &block->as.plain[i], claim)) {
             lanepool_i_build_free_keys(pool, record, block, task, i);

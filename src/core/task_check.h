@@ -59,7 +59,7 @@ static inline bool lanepool_i_description_is_valid_bytes_or_lane(const lanepool_
 static inline bool lanepool_i_description_is_valid_claim(const lanepool_pool *pool,
                                                          const lanepool_claim *claim)
 {
-    return claim->mode <= LANEPOOL_SHARED &&
+    return lanepool_i_mode_is_valid(claim->mode) &&
            (claim->key.type == LANEPOOL_KEY_ID || claim->key.type == LANEPOOL_KEY_POINTER ||
             lanepool_i_description_is_valid_bytes_or_lane(pool, claim));
 }

@@ -102,13 +102,11 @@ static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
 {
     bool wide = lanepool_i_task_is_wide(block);
     uint64_t types = load_relaxed(&block->word) >> LANEPOOL_I_TYPE_SHIFT;
-    char *entries = (char *)(block + 1) + pool->extension;
     uint64_t reserved = 0;
     for (size_t i = 0; i < lanepool_i_task_count(block); i++, types >>= 2) {
         const lanepool_i_entry *entry = &block->as.plain[i & 1];
         if (wide) {
-            const lanepool_i_wide_entry *wide_entry =
-                (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
+            const lanepool_i_wide_entry *wide_entry = lanepool_i_pool_entry(pool, block, i);
             entry = &wide_entry->entry;
             types = wide_entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT;
         }

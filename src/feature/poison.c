@@ -70,8 +70,8 @@ static void move_avoiders_to_void(lanepool_i_lane *lane, lanepool_i_grants *gran
     }
 }
 
-/* The freeze precedes the check: see poison.h. SHARED entries that are now at the head may join
- * granted ones. */
+/* The freeze precedes the check: see poison.h. The run that is now at the head may overlap with the
+ * granted entries. */
 static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
                                 lanepool_i_grants *grants)
 {
@@ -79,7 +79,7 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
         return;
     if (lanepool_i_parked_has_lane(pool, lane)) {
         move_avoiders_to_void(lane, grants);
-        lanepool_i_lane_grant_shared(lane, grants);
+        lanepool_i_lane_grant_overlapping(lane, grants);
     }
     lanepool_i_lane_thaw(lane, grants);
 }
@@ -92,7 +92,7 @@ static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *att
     if (!lanepool_i_parked_has_lane(pool, lane) || !lanepool_i_lane_freeze(lane))
         return;
     if (lanepool_i_parked_has_lane(pool, lane) &&
-        !lanepool_i_entry_is_granted(lane, attempts->suspended.task))
+        !lanepool_i_entry_is_granted(attempts->suspended.task, i))
         move_entry_to_void(attempts, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }

@@ -44,20 +44,19 @@ static bool waits_in_other_lanes(const lanepool_snapshot *snapshot,
 }
 
 /* Sets `rollups_ahead` of each waiting entry: the nearest task ahead that also waits in another
- * lane. A SHARED entry does not wait for its own run. */
+ * lane. An entry does not wait for its own run. */
 static void find_rollups_ahead(struct search *search, const lanepool_snapshot_lane *lane)
 {
     const lanepool_snapshot *snapshot = search->snapshot;
     const size_t *order = snapshot->order + lane->first + lane->granted;
     size_t nearest = LANEPOOL_SNAPSHOT_NONE;
     size_t before_run = LANEPOOL_SNAPSHOT_NONE;
-    bool in_run = false;
+    uint64_t run = LANEPOOL_EXCLUSIVE;
     for (size_t i = 0; i < lane->waiting; i++) {
         const lanepool_snapshot_entry *entry = &snapshot->entries[order[i]];
-        bool shared = entry->mode == LANEPOOL_SHARED;
-        if (!shared || !in_run)
+        if (!lanepool_modes_overlap(entry->mode, run))
             before_run = nearest;
-        in_run = shared;
+        run = entry->mode;
         search->rollups_ahead[order[i]] = before_run;
         if (waits_in_other_lanes(snapshot, entry))
             nearest = entry->task;

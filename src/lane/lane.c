@@ -2,17 +2,27 @@
 #include "lane/lane.h"
 
 #define ACTIVE_MASK        LANEPOOL_I_LANE_ACTIVE
-#define SHARED             LANEPOOL_I_LANE_SHARED
+#define MODE               LANEPOOL_I_LANE_MODE
 #define BLOCKED            LANEPOOL_I_LANE_BLOCKED
-#define DUE                ((uint64_t)1 << 25)
-#define WHICH              ((uint64_t)1 << 26)
-#define ODD                ((uint64_t)1 << 27)
+#define DUE                ((uint64_t)1 << 26)
+#define WHICH              ((uint64_t)1 << 27)
+#define ODD                ((uint64_t)1 << 28)
 #define TURN               ODD /* adding it begins or ends a turn */
-#define UNCHANGED_BY_GRANT (~(ACTIVE_MASK | SHARED))
+#define UNCHANGED_BY_GRANT (~(ACTIVE_MASK | MODE))
 
 static uint64_t active_count(uint64_t word)
 {
     return word & ACTIVE_MASK;
+}
+
+static bool overlaps_with_granted(lanepool_mode mode, uint64_t word)
+{
+    return lanepool_modes_overlap(mode, lanepool_i_mode_at(word, LANEPOOL_I_LANE_MODE_SHIFT));
+}
+
+static uint64_t granted_bits(uint64_t count, lanepool_mode mode)
+{
+    return count | lanepool_i_mode_put(mode, LANEPOOL_I_LANE_MODE_SHIFT);
 }
 
 static size_t head_index(uint64_t word)
@@ -37,9 +47,11 @@ bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane)
 void lanepool_i_lane_write_event(const lanepool_i_lane *lane, lanepool_event_type type,
                                  uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
 {
-    bool shared = type == LANEPOOL_EVENT_ENTER && (link & LANEPOOL_I_LINK_SHARED) != 0;
+    uint32_t flags = granted;
+    if (type == LANEPOOL_EVENT_ENTER)
+        flags |= lanepool_i_mode_event_flags(lanepool_i_link_mode(link));
     lanepool_i_trace_at(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
-                        lanepool_i_lane_type(lane), granted | (shared ? LANEPOOL_EVENT_SHARED : 0));
+                        lanepool_i_lane_type(lane), flags);
 }
 
 /* --- advance --- */
@@ -107,8 +119,8 @@ static bool grant_entry(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_
         return grant_wide(lane, link, grants);
     lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    if (__builtin_expect(
-            (lanepool_i_link_entry(link)->at.tombstone & LANEPOOL_I_ENTRY_TOMBSTONE) != 0, 0)) {
+    if (__builtin_expect((lanepool_i_link_entry(link)->at.bits & LANEPOOL_I_ENTRY_TOMBSTONE) != 0,
+                         0)) {
         pass_tombstone(lane, task, grants);
         return true;
     }
@@ -133,6 +145,19 @@ static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t 
     return passed;
 }
 
+/* Returns the length of the run that begins at `head`: entries that can be granted together. Sets
+ * *behind to the link behind it. */
+static inline uint64_t measure_run(uintptr_t head, uintptr_t *behind)
+{
+    uint64_t count = 1;
+    uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
+    lanepool_mode mode = lanepool_i_link_mode(head);
+    for (; lanepool_modes_overlap(mode, lanepool_i_link_mode(next)) && count < ACTIVE_MASK; count++)
+        next = load_acquire(&lanepool_i_link_entry(next)->next);
+    *behind = next;
+    return count;
+}
+
 /*
  * Tries to advance from `word`, in which no entry is active, or only this thread's own. Returns
  * false, with the new word in *word, if the word has changed. Adds to *passed the number of granted
@@ -149,13 +174,10 @@ static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants
                         uint64_t *passed)
 {
     uintptr_t head = load_acquire(&lane->first[head_index(*word)]);
-    uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
-    uint64_t count = 1;
-    if ((head & LANEPOOL_I_LINK_SHARED) != 0)
-        for (; (next & LANEPOOL_I_LINK_SHARED) != 0 && count < ACTIVE_MASK; count++)
-            next = load_acquire(&lanepool_i_link_entry(next)->next);
+    uintptr_t next;
+    uint64_t count = measure_run(head, &next);
     uint64_t moved = (*word & UNCHANGED_BY_GRANT) ^ WHICH;
-    moved |= count | ((head & LANEPOOL_I_LINK_SHARED) != 0 ? SHARED : 0);
+    moved |= granted_bits(count, lanepool_i_link_mode(head));
     if (next == 0)
         moved &= ~BLOCKED;
     else
@@ -233,7 +255,7 @@ static bool try_block(lanepool_i_lane *lane, uint64_t *word, uintptr_t link)
 bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
                                    lanepool_i_grants *grants)
 {
-    bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
+    lanepool_mode mode = lanepool_i_link_mode(link);
     /* Written before another thread can see the entry, so before it is known whether it is
      * granted. */
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, 0, grants->ring);
@@ -247,9 +269,9 @@ bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64
             word = load_acquire(&lane->word);
         } else if (active_count(word) == 0) {
             lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-            store_relaxed(&lane->word, (word & UNCHANGED_BY_GRANT) | (shared ? SHARED : 0) | 1);
+            store_relaxed(&lane->word, (word & UNCHANGED_BY_GRANT) | granted_bits(1, mode));
             return true;
-        } else if (shared && (word & SHARED) != 0 && active_count(word) < ACTIVE_MASK) {
+        } else if (overlaps_with_granted(mode, word) && active_count(word) < ACTIVE_MASK) {
             if (cas_acq_rel(&lane->word, &word, word + 1)) {
                 lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
                 return true;
@@ -279,10 +301,12 @@ static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uint
 void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
                                 lanepool_i_grants *grants)
 {
-    uintptr_t link = (uintptr_t)&gate->entry | LANEPOOL_I_LINK_WIDE;
+    uintptr_t link =
+        lanepool_i_link_to(&gate->entry.entry, LANEPOOL_I_LINK_WIDE, LANEPOOL_EXCLUSIVE);
     gate->lane = lane;
     gate->entry.owner = (uintptr_t)&gate->block | LANEPOOL_I_OWNER_GATE;
     gate->block.as.wide.count = 0;
+    gate->entry.entry.at.lane = lane;
     atomic_init(&gate->entry.entry.next, 0);
     atomic_init(&gate->state, LANEPOOL_I_GATE_WAITS);
     atomic_init(&gate->block.word, ticket << LANEPOOL_I_TICKET_SHIFT | LANEPOOL_I_MESSAGE |
@@ -360,17 +384,17 @@ void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *ent
 
 /* Only releases change the word of a frozen lane. If they have left no entry active, the thaw makes
  * the due advance and grants the run. */
-void lanepool_i_lane_grant_shared(lanepool_i_lane *lane, lanepool_i_grants *grants)
+void lanepool_i_lane_grant_overlapping(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     uintptr_t head = load_relaxed(at);
-    uintptr_t next = head;
-    uint64_t count = 0;
-    for (; (next & LANEPOOL_I_LINK_SHARED) != 0; count++)
-        next = load_relaxed(&lanepool_i_link_entry(next)->next);
+    if (head == 0)
+        return;
+    uintptr_t next;
+    uint64_t count = measure_run(head, &next);
     uint64_t word = load_acquire(&lane->word);
     do {
-        if (count == 0 || active_count(word) == 0 || (word & SHARED) == 0 ||
+        if (active_count(word) == 0 || !overlaps_with_granted(lanepool_i_link_mode(head), word) ||
             count > ACTIVE_MASK - active_count(word))
             return;
     } while (!cas_acq_rel(&lane->word, &word, word + count));

@@ -5,10 +5,10 @@
  *
  * The lane word, from its highest bit:
  *
- *     turn (36) | odd (1) | which (1) | due (1) | blocked (1) | shared (1) | active (23)
+ *     turn (35) | odd (1) | which (1) | due (1) | blocked (1) | mode (2) | active (23)
  *
  *     `active`     entries granted and not yet released.
- *     `shared`     the granted entries are SHARED.
+ *     `mode`       the granted entries' mode (mode.h).
  *     `blocked`    entries wait: a list from first[which] to `last`, linked through `next`.
  *     `due`        a release found the turn odd and left its advance to the role's holder.
  *     `which`      the head of the list is first[which].
@@ -21,7 +21,7 @@
  *
  * Append, by the role's holder:
  *   - Nothing active, nothing waits: store {1, mode}, granted. No other thread changes such a word.
- *   - Nothing waits, the new entry and the granted ones are SHARED: swap in active + 1, granted.
+ *   - Nothing waits, the entry's mode overlaps with the granted ones': swap in active + 1, granted.
  *   - Nothing waits otherwise: set first[which] and `last`, then swap in `blocked`.
  *   - Entries wait:
  *       1. Make the turn odd. If the list is empty by then: make it even, and start over.
@@ -32,7 +32,7 @@
  *   - Last active, entries wait, turn even: advance.
  *   - Last active, entries wait, turn odd: swap in {0, due}.
  * Advance, by the one thread for which active is 1, its own, or 0 after it took `due` over:
- *   1. Collect the head entry, or the run of SHARED entries at the head.
+ *   1. Collect the run at the head: the first entry, and those behind it whose modes overlap.
  *   2. Write the link to the entry behind them to first[!which].
  *   3. Swap in {count, mode, !which, blocked if more entries wait} with the same turn. If the swap
  *      fails, start the release over with the new word.
@@ -46,35 +46,48 @@
  * Why the advancer sees the whole list. Its swap fails if the turn has changed. An even turn means
  * that every link up to `last` is made: the append releases them when it makes the turn even, and
  * the advancer acquires them when it reads the word. Only a turn that wraps around during one
- * advance, after 2^36 appends, could fool it.
+ * advance, after 2^35 appends, could fool it.
  */
 #ifndef LANEPOOL_SRC_LANE_LANE_H
 #define LANEPOOL_SRC_LANE_LANE_H
 
 #include "base/key_index.h"
 #include "base/list.h"
+#include "lane/mode.h"
 #include "task/countdown.h"
 #include "task/event_ring.h"
 
 /* Guards: A atomic, R role's holder, V the advancer (which may be the role's holder). */
 typedef struct lanepool_i_lane {
-    lanepool_i_key key;          /* R: in the index */
+    lanepool_i_key key; /* R: in the index */
+    union {
+        uint64_t stamp;               /* R: of the last task that claimed it; see lane_table.c */
+        struct lanepool_i_lane *link; /* R: in the list of frozen lanes, or of free lanes */
+    } use;
     _Atomic uint64_t word;       /* A */
     _Atomic(uintptr_t) first[2]; /* V, R: see above */
     uintptr_t last;              /* R */
-    union {
-        uint64_t stamp;               /* R: routing a task: whether it has met this lane before */
-        struct lanepool_i_lane *link; /* R: in the list of frozen lanes, or of free lanes */
-    } use;
 } lanepool_i_lane;
 
 _Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
 
 /* A link is an entry's address and, in its low bits, the entry's format and mode. */
-#define LANEPOOL_I_LINK_WIDE    ((uintptr_t)1)
-#define LANEPOOL_I_LINK_SHARED  ((uintptr_t)2)
-#define LANEPOOL_I_LINK_VISITED ((uintptr_t)4) /* frozen lane: the walk has been here */
-#define LANEPOOL_I_LINK_ENTRY   (~(uintptr_t)7)
+#define LANEPOOL_I_LINK_WIDE       ((uintptr_t)1)
+#define LANEPOOL_I_LINK_MODE_SHIFT 1 /* two bits */
+#define LANEPOOL_I_LINK_ENTRY      (~(uintptr_t)7)
+
+/* `format` is LINK_WIDE for a wide task's entry, else 0. */
+static inline uintptr_t lanepool_i_link_to(const lanepool_i_entry *entry, uintptr_t format,
+                                           lanepool_mode mode)
+{
+    return (uintptr_t)entry | format | lanepool_i_mode_put(mode, LANEPOOL_I_LINK_MODE_SHIFT);
+}
+
+/* The mode of no link, 0, overlaps with no mode. */
+static inline lanepool_mode lanepool_i_link_mode(uintptr_t link)
+{
+    return lanepool_i_mode_at(link, LANEPOOL_I_LINK_MODE_SHIFT);
+}
 
 static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
 {
@@ -115,9 +128,10 @@ static inline void lanepool_i_grants_add_granted_at_once(lanepool_i_grants *gran
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
-#define LANEPOOL_I_LANE_ACTIVE  (((uint64_t)1 << 23) - 1)
-#define LANEPOOL_I_LANE_SHARED  ((uint64_t)1 << 23)
-#define LANEPOOL_I_LANE_BLOCKED ((uint64_t)1 << 24)
+#define LANEPOOL_I_LANE_ACTIVE     (((uint64_t)1 << 23) - 1)
+#define LANEPOOL_I_LANE_MODE_SHIFT 23 /* two bits */
+#define LANEPOOL_I_LANE_MODE       (LANEPOOL_I_MODE_MASK << LANEPOOL_I_LANE_MODE_SHIFT)
+#define LANEPOOL_I_LANE_BLOCKED    ((uint64_t)1 << 25)
 
 /* Only the role's holder changes a lane, except by lanepool_i_lane_release(). */
 void lanepool_i_lane_init(lanepool_i_lane *lane);
@@ -198,8 +212,8 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
     if ((word & (LANEPOOL_I_LANE_ACTIVE | LANEPOOL_I_LANE_BLOCKED)) != 0)
         return lanepool_i_lane_append_slowly(lane, link, word, grants);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, LANEPOOL_EVENT_GRANTED, grants->ring);
-    uint64_t shared = (link & LANEPOOL_I_LINK_SHARED) != 0 ? LANEPOOL_I_LANE_SHARED : 0;
-    store_relaxed(&lane->word, (word & ~LANEPOOL_I_LANE_SHARED) | shared | 1);
+    uint64_t mode = lanepool_i_mode_put(lanepool_i_link_mode(link), LANEPOOL_I_LANE_MODE_SHIFT);
+    store_relaxed(&lane->word, (word & ~LANEPOOL_I_LANE_MODE) | mode | 1);
     return true;
 }
 
@@ -269,9 +283,9 @@ bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
 /* Takes a waiting entry out of a frozen lane. The lane must have a granted entry whose release has
  * not begun: then no thread was about to advance the lane when it was frozen. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
-/* Grants the SHARED entries at the head if the granted entries are SHARED, too. Called after the
- * last lanepool_i_lane_take_out(), under the same conditions. */
-void lanepool_i_lane_grant_shared(lanepool_i_lane *lane, lanepool_i_grants *grants);
+/* Grants the run at the head if its mode overlaps with the granted entries'. Called after the last
+ * lanepool_i_lane_take_out(), under the same conditions. */
+void lanepool_i_lane_grant_overlapping(lanepool_i_lane *lane, lanepool_i_grants *grants);
 /* Returns the address of the link to the first waiting entry of a frozen lane. A thread that tried
  * to advance before the freeze may still read links, but its swap fails. */
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);

@@ -40,19 +40,17 @@ struct listed {
 static bool read_claim(const lanepool_pool *pool, lanepool_i_task *task, size_t i,
                        lanepool_claim *claim)
 {
-    bool shared;
     if (pool->options.is_compatible != NULL) {
         const lanepool_i_claim_entry *entry = &lanepool_i_claim_entries(pool, task)[i];
         claim->key = lanepool_i_key_for_program(&lanepool_i_claimants_of(entry)->key);
-        shared = lanepool_i_claim_is_shared(entry);
+        claim->mode = lanepool_i_claim_mode(entry);
     } else {
         const lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
         if (lanepool_i_lane_is_void(lane))
             return false;
         claim->key = lanepool_i_key_for_program(&lane->key);
-        shared = lanepool_i_entry_is_shared(task, i);
+        claim->mode = lanepool_i_entry_mode(task, i);
     }
-    claim->mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     return true;
 }
 

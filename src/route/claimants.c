@@ -9,41 +9,13 @@ lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lane
     return (lanepool_i_claim_entry *)((char *)(task + 1) + pool->extension);
 }
 
-/* Finds the claimants of each claim. Of several claims of one key the first remains. Returns how
- * many remain. */
-static uint32_t merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task)
-{
-    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    uint64_t stamp = ++pool->router.last_stamp << 1;
-    uint32_t merged_count = 0;
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        uintptr_t owner = entries[i].claim.owner;
-        uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
-                                                                    &entries[i].claim.entry, type);
-        lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
-        if ((claimants->stamp & ~(uint64_t)1) != stamp) {
-            claimants->stamp = stamp;
-            entries[merged_count++].claim.entry.at.lane = lane;
-        }
-        if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
-            claimants->stamp |= 1;
-    }
-    return merged_count;
-}
-
 void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task)
 {
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    uint32_t count = merge_claims(pool, record, task);
-    for (uint32_t i = 0; i < count; i++) {
-        bool exclusive = (lanepool_i_claimants_of(&entries[i])->stamp & 1) != 0;
-        entries[i].claim.owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
+    uint32_t count = lanepool_i_lane_table_resolve_claims(pool, record, task);
+    for (uint32_t i = 0; i < count; i++)
         entries[i].previous = &entries[i];
-    }
-    task->as.wide.count = count & LANEPOOL_I_WIDE_COUNT_MASK;
 }
 
 void lanepool_i_claimants_add(lanepool_i_claim_entry *entry)
@@ -70,7 +42,7 @@ void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry)
 bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane)
 {
     const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
-    return claimants->exclusive == NULL && claimants->entries == NULL;
+    return claimants->alone == NULL && claimants->entries == NULL;
 }
 
 bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,
@@ -89,9 +61,9 @@ const lanepool_claim *lanepool_i_claimants_read_claims(lanepool_i_claim_entry *e
     lanepool_claim *result = (lanepool_claim *)entries;
     for (size_t i = 0; i < count; i++) {
         lanepool_i_claim_entry entry = entries[i];
-        result[i] = lanepool_claim_of(
-            lanepool_i_key_for_program(&lanepool_i_claimants_of(&entry)->key),
-            lanepool_i_claim_is_shared(&entry) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+        result[i] =
+            lanepool_claim_of(lanepool_i_key_for_program(&lanepool_i_claimants_of(&entry)->key),
+                              lanepool_i_claim_mode(&entry));
     }
     return result;
 }

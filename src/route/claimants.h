@@ -16,12 +16,11 @@ typedef struct lanepool_i_claim_entry lanepool_i_claim_entry;
 /* Guard: R. */
 typedef struct lanepool_i_claimants {
     lanepool_i_key key;
-    lanepool_i_task *exclusive;      /* R: only with lanes for workers: the last EXCLUSIVE claim's
-                                        task; NULL if reaped */
-    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the SHARED claims
-                                        since `exclusive` */
-    uint64_t stamp; /* R: of the last task that named the key, times two; the lowest
-                       bit: one of its claims is EXCLUSIVE */
+    uint64_t stamp;                  /* R: a lane's stamp */
+    lanepool_i_task *alone;          /* R: only with lanes for workers: the task of the last claim
+                                        that conflicts with all others; NULL if reaped */
+    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the claims since
+                                        `alone` */
 } lanepool_i_claimants;
 
 /* A task's claim of a key. Guard: R. */
@@ -32,6 +31,8 @@ struct lanepool_i_claim_entry {
 
 _Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
                "claimants fit into a lane");
+_Static_assert(offsetof(lanepool_i_claimants, stamp) == offsetof(lanepool_i_lane, use.stamp),
+               "claimants begin like a lane");
 _Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0,
                "a claim entry begins like a wide one");
 
@@ -45,9 +46,9 @@ static inline lanepool_i_task *lanepool_i_claim_owner(const lanepool_i_claim_ent
     return (lanepool_i_task *)(entry->claim.owner & LANEPOOL_I_OWNER_TASK);
 }
 
-static inline bool lanepool_i_claim_is_shared(const lanepool_i_claim_entry *entry)
+static inline lanepool_mode lanepool_i_claim_mode(const lanepool_i_claim_entry *entry)
 {
-    return (entry->claim.owner & LANEPOOL_I_OWNER_SHARED) != 0;
+    return lanepool_i_mode_of_owner(entry->claim.owner);
 }
 
 static inline lanepool_i_claim_entry *lanepool_i_claim_next(const lanepool_i_claim_entry *entry)
@@ -60,8 +61,8 @@ lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lane
 
 /* The following are the role's holder's. */
 
-/* Finds the claimants of each claim's key. Of several claims of one key one entry remains, in the
- * strongest mode. The entries are not among the claimants yet. */
+/* Finds the claimants of each claim's key. Of several claims of one key one entry remains. The
+ * entries are not among the claimants yet. */
 void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 void lanepool_i_claimants_add(lanepool_i_claim_entry *entry);

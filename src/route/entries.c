@@ -12,9 +12,8 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
 {
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        lanepool_i_lane_freeze(lane);
-        waiting += !lanepool_i_entry_is_granted(lane, task);
+        lanepool_i_lane_freeze(lanepool_i_entry_lane(task, i));
+        waiting += !lanepool_i_entry_is_granted(task, i);
     }
     return waiting;
 }
@@ -24,7 +23,7 @@ static void set_entry_tombstone(lanepool_i_task *task, uint32_t i)
     if (lanepool_i_task_is_wide(task))
         lanepool_i_entries_wide(task)[i].owner |= LANEPOOL_I_OWNER_TOMBSTONE;
     else
-        task->as.plain[i].at.tombstone |= LANEPOOL_I_ENTRY_TOMBSTONE;
+        task->as.plain[i].at.bits |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
 void lanepool_i_entries_drop_all(lanepool_i_task *task)
@@ -61,7 +60,7 @@ void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *ta
         lanepool_i_countdown_hold(task);
     for (uint32_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        bool granted = lanepool_i_entry_is_granted(lane, task);
+        bool granted = lanepool_i_entry_is_granted(task, i);
         if (waiting > 0 && !granted)
             set_entry_tombstone(task, i);
         if (lanepool_i_lane_is_frozen(lane))
@@ -95,11 +94,10 @@ static void drop_entry(lanepool_i_task *task, size_t i)
     }
     if (i != last) {
         task->as.plain[i].at.lane = task->as.plain[last].at.lane;
-        uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
-        if (lanepool_i_entry_is_shared(task, last))
-            fetch_or_relaxed(&task->word, bit);
-        else
-            fetch_and_acq_rel(&task->word, ~bit);
+        unsigned shift = lanepool_i_mode_shift(i);
+        fetch_and_acq_rel(&task->word, ~(LANEPOOL_I_MODE_MASK << shift));
+        fetch_or_relaxed(&task->word,
+                         lanepool_i_mode_put(lanepool_i_entry_mode(task, last), shift));
     }
     fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
 }
@@ -128,8 +126,7 @@ static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *rec
         for (size_t i = 0; i < count; i++) {
             lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(receiver)[i];
             entry->entry.at.lane = lanepool_i_entry_lane(task, i);
-            entry->owner = (uintptr_t)receiver |
-                           (lanepool_i_entry_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
+            entry->owner = lanepool_i_mode_owner(receiver, lanepool_i_entry_mode(task, i));
         }
         receiver->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
         return;
@@ -137,7 +134,7 @@ static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *rec
     uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++) {
         receiver->as.plain[i].at.lane = lanepool_i_entry_lane(task, i);
-        bits |= (uint64_t)lanepool_i_entry_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
+        bits |= lanepool_i_mode_put(lanepool_i_entry_mode(task, i), lanepool_i_mode_shift(i));
     }
     fetch_or_relaxed(&receiver->word, bits);
 }

@@ -15,24 +15,31 @@ static inline lanepool_i_wide_entry *lanepool_i_entries_wide(lanepool_i_task *ta
     return (lanepool_i_wide_entry *)(task + 1);
 }
 
-/* The task has been routed. */
-static inline bool lanepool_i_entry_is_shared(lanepool_i_task *task, size_t i)
+static inline lanepool_i_entry *lanepool_i_entry_at(lanepool_i_task *task, size_t i)
 {
-    if (lanepool_i_task_is_wide(task))
-        return (lanepool_i_entries_wide(task)[i].owner & LANEPOOL_I_OWNER_SHARED) != 0;
-    return (load_relaxed(&task->word) >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
+    return lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
+                                         : &task->as.plain[i];
 }
 
+/* The task has been routed. */
+static inline lanepool_mode lanepool_i_entry_mode(lanepool_i_task *task, size_t i)
+{
+    if (lanepool_i_task_is_wide(task))
+        return lanepool_i_mode_of_owner(lanepool_i_entries_wide(task)[i].owner);
+    return lanepool_i_mode_at(load_relaxed(&task->word), lanepool_i_mode_shift(i));
+}
+
+/* The task has been routed. */
 static inline lanepool_i_lane *lanepool_i_entry_lane(lanepool_i_task *task, size_t i)
 {
-    return lanepool_i_task_is_wide(task) ? lanepool_i_entries_wide(task)[i].entry.at.lane
-                                         : task->as.plain[i].at.lane;
+    return (lanepool_i_lane *)(lanepool_i_entry_at(task, i)->at.bits & LANEPOOL_I_ENTRY_LANE);
 }
 
 /* Role's holder: returns true if the task's entry is granted, in a lane that was frozen if entries
  * wait in it. Tickets grow along a lane: granted entries are those before the first that waits. */
-static inline bool lanepool_i_entry_is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
+static inline bool lanepool_i_entry_is_granted(lanepool_i_task *task, size_t i)
 {
+    lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
     if (!lanepool_i_lane_is_frozen(lane))
         return true;
     uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));

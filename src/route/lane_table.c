@@ -125,6 +125,46 @@ lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
     return make_lane(pool, record, &wanted);
 }
 
+static uint32_t owner_type(uintptr_t owner)
+{
+    return (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
+}
+
+/* Adds a claim to the task's stamp on the lane: the stamp's number says that the task has met the
+ * lane, its mode is that of the task's claims of it so far. Returns true for the first one. */
+static bool add_to_stamp(lanepool_i_lane *lane, uint64_t number, lanepool_mode mode)
+{
+    bool is_first = lanepool_i_mode_stamp_number(lane->use.stamp) != number;
+    if (!is_first)
+        mode = lanepool_i_mode_merge(mode, lanepool_i_mode_at(lane->use.stamp, 0));
+    lane->use.stamp = lanepool_i_mode_stamp(number, mode);
+    return is_first;
+}
+
+uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                              lanepool_i_task *task)
+{
+    uint64_t number = ++pool->router.last_stamp;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+        const lanepool_i_wide_entry *claim = lanepool_i_pool_entry(pool, task, i);
+        lanepool_mode mode = lanepool_i_mode_of_owner(claim->owner);
+        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(
+            pool, &pool->lane_table, record, &claim->entry, owner_type(claim->owner));
+        if (!add_to_stamp(lane, number, mode))
+            continue;
+        lanepool_i_pool_entry(pool, task, count)->entry.at.lane = lane;
+        count++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_i_wide_entry *entry = lanepool_i_pool_entry(pool, task, i);
+        lanepool_mode merged = lanepool_i_mode_at(entry->entry.at.lane->use.stamp, 0);
+        entry->owner = lanepool_i_mode_owner(task, merged);
+    }
+    task->as.wide.count = count & LANEPOOL_I_WIDE_COUNT_MASK;
+    return count;
+}
+
 static lanepool_i_key *find_key(const lanepool_i_lane_table *table, const lanepool_i_entry *entry,
                                 uint32_t type)
 {
@@ -141,13 +181,10 @@ const lanepool_i_lane *lanepool_i_lane_table_find_claimed(const lanepool_pool *p
                                                           const lanepool_i_task *task, size_t i)
 {
     uint64_t word = load_relaxed(&task->word);
-    const char *wide = (const char *)(task + 1) + pool->extension;
-    const lanepool_i_wide_entry *entry =
-        (const lanepool_i_wide_entry *)(wide + i * pool->rule->entry_size);
+    const lanepool_i_wide_entry *entry = lanepool_i_pool_entry(pool, task, i);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        return (const lanepool_i_lane *)find_key(
-            &pool->lane_table, &entry->entry,
-            (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
+        return (const lanepool_i_lane *)find_key(&pool->lane_table, &entry->entry,
+                                                 owner_type(entry->owner));
     return (const lanepool_i_lane *)find_key(&pool->lane_table, &task->as.plain[i],
                                              (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) &
                                                  3u);

@@ -57,6 +57,11 @@ lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                const lanepool_i_key *wanted, bool *is_new);
 
+/* Role's holder: finds the lane of each claim of a wide task. Of several claims of one lane the
+ * first becomes the entry, in the merged mode. Sets the entries' owners. Returns their number. */
+uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                              lanepool_i_task *task);
+
 /* Role's holder: returns the lane that the i-th claim of a task names that is not routed yet; NULL
  * if there is no such lane. */
 const lanepool_i_lane *lanepool_i_lane_table_find_claimed(const lanepool_pool *pool,

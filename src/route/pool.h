@@ -58,6 +58,14 @@ static inline bool lanepool_i_pool_offers(const lanepool_pool *pool, lanepool_i_
     return lanepool_i_options_offer(&pool->options, feature);
 }
 
+/* Returns entry `i` of a wide task, in the format of the pool's rule. */
+static inline lanepool_i_wide_entry *lanepool_i_pool_entry(const lanepool_pool *pool,
+                                                           const lanepool_i_task *task, size_t i)
+{
+    char *entries = (char *)(task + 1) + pool->extension;
+    return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
+}
+
 /* Returns true in a child, made by fork(), of the process that the pool was made in. */
 static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
 {

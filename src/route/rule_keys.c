@@ -15,8 +15,8 @@ static uint32_t plain_key_type(uint64_t word, size_t i)
 
 static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 {
-    bool shared = (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
-    return (uintptr_t)&task->as.plain[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
+    lanepool_mode mode = lanepool_i_mode_at(word, lanepool_i_mode_shift(i));
+    return lanepool_i_link_to(&task->as.plain[i], 0, mode);
 }
 
 /* --- routing --- */
@@ -39,13 +39,15 @@ static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record
     append_only_entry(task, word, entry->at.lane, grants);
 }
 
-/* Routes a plain task whose two claims name one lane: one entry, in the stronger mode. */
-static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
+/* Routes a plain task whose two claims name one lane: one entry, in the merged mode. */
+static LANEPOOL_I_COLD void route_merged(lanepool_i_task *task, uint64_t word,
+                                         lanepool_i_grants *grants)
 {
-    bool exclusive = (word >> LANEPOOL_I_SHARED_SHIFT & 3) != 3;
+    unsigned shift = lanepool_i_mode_shift(0);
+    lanepool_mode mode = lanepool_i_mode_merge(lanepool_i_mode_at(word, shift),
+                                               lanepool_i_mode_at(word, lanepool_i_mode_shift(1)));
     word -= (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT;
-    if (exclusive)
-        word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
+    word = (word & ~(LANEPOOL_I_MODE_MASK << shift)) | lanepool_i_mode_put(mode, shift);
     store_relaxed(&task->word, word);
     lanepool_i_countdown_set(task, 1);
     append_only_entry(task, word, task->as.plain[0].at.lane, grants);
@@ -70,50 +72,19 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_lanes_count_arrivals(task, 2, granted, grants);
 }
 
-/*
- * Finds the lane of each claim. Of several claims on one lane the first becomes the entry. Returns
- * the number of entries. This task's stamp on a lane says that the lane was met before; its lowest
- * bit says that one of the claims is EXCLUSIVE.
- */
-static uint32_t resolve_wide_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                    lanepool_i_task *task)
-{
-    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    uint64_t stamp = ++pool->router.last_stamp << 1;
-    uint32_t claim_count = 0;
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        uintptr_t owner = entries[i].owner;
-        uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
-                                                                    &entries[i].entry, type);
-        bool seen = (lane->use.stamp & ~(uint64_t)1) == stamp;
-        if (!seen) {
-            lane->use.stamp = stamp;
-            entries[claim_count++].entry.at.lane = lane;
-        }
-        if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
-            lane->use.stamp |= 1;
-    }
-    task->as.wide.count = claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
-    return claim_count;
-}
-
 static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task, lanepool_i_grants *grants, bool extra_hold)
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    uint32_t lanes = resolve_wide_claims(pool, record, task);
+    uint32_t lanes = lanepool_i_lane_table_resolve_claims(pool, record, task);
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->place(pool, task);
     lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
-        lanepool_i_lane *lane = entries[i].entry.at.lane;
-        bool exclusive = (lane->use.stamp & 1) != 0;
-        uintptr_t link = (uintptr_t)&entries[i] | LANEPOOL_I_LINK_WIDE;
-        entries[i].owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
-        granted +=
-            lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
+        lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
+        uintptr_t link = lanepool_i_link_to(&entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
+        granted += lanepool_i_lane_append(entries[i].entry.at.lane, link, grants);
     }
     if (!extra_hold) {
         lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
@@ -154,11 +125,10 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
     lanepool_claim *result = wide ? (lanepool_claim *)entries : plain_claims;
     for (size_t i = 0; i < entry_count; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.plain[i].at.lane;
-        bool shared = lanepool_i_entry_is_shared(task, i);
+        lanepool_mode mode = lanepool_i_entry_mode(task, i);
         if (lanepool_i_lane_is_void(lane))
             continue;
-        result[claim_count++] = lanepool_claim_of(lanepool_i_key_for_program(&lane->key),
-                                                  shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+        result[claim_count++] = lanepool_claim_of(lanepool_i_key_for_program(&lane->key), mode);
     }
     *count = claim_count;
     return result;
@@ -173,7 +143,7 @@ static void keys_route_tombstone(lanepool_pool *pool, lanepool_i_thread_record *
 {
     uint64_t word = load_relaxed(&task->word);
     if (lanepool_i_task_is_wide(task)) {
-        resolve_wide_claims(pool, record, task);
+        (void)lanepool_i_lane_table_resolve_claims(pool, record, task);
     } else {
         for (size_t i = 0; i < lanepool_i_task_count(task); i++)
             (void)lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,

@@ -63,29 +63,29 @@ void lanepool_i_lanes_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 /* --- who waits for whom --- */
 
-/*
- * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If that
- * waits itself, these are the entries behind it. If it is granted, these are all entries that wait;
- * the tickets tell, which grow along a lane. SHARED entries next to a SHARED one do not wait for
- * it. The first EXCLUSIVE entry does, and so do all entries behind that. Entries behind a VISITED
- * link were found before.
+/* Returns whether the walk has met the entry in this lane before. It has met those behind it, too.
  */
-static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
-                                                size_t i)
+static bool is_entry_visited(const lanepool_i_entry *entry)
 {
-    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
-                                                          : &task->as.plain[i];
-    const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
-    bool granted =
-        lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
-    _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
-    for (uintptr_t link = load_relaxed(at); lanepool_i_entry_is_shared(task, i) && link != 0;
-         link = load_relaxed(at)) {
-        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_VISITED) != 0)
-            break;
-        at = &lanepool_i_link_entry(link)->next;
-    }
-    return at;
+    return (entry->at.bits & LANEPOOL_I_ENTRY_VISITED) != 0;
+}
+
+/*
+ * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`, or 0.
+ * If that waits itself, these are the entries behind it. If it is granted, these are all entries
+ * that wait. Entries whose mode overlaps do not wait for it. The first other entry does, and so do
+ * all entries behind that.
+ */
+static uintptr_t first_dependent(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
+{
+    lanepool_mode mode = lanepool_i_entry_mode(task, i);
+    uintptr_t link =
+        load_relaxed(lanepool_i_entry_is_granted(task, i) ? lanepool_i_lane_head(lane)
+                                                          : &lanepool_i_entry_at(task, i)->next);
+    while (lanepool_modes_overlap(mode, lanepool_i_link_mode(link)) &&
+           !is_entry_visited(lanepool_i_link_entry(link)))
+        link = load_relaxed(&lanepool_i_link_entry(link)->next);
+    return link;
 }
 
 void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
@@ -101,27 +101,29 @@ void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task,
             lane->use.link = pool->lane_table.frozen;
             pool->lane_table.frozen = lane;
         }
-        _Atomic(uintptr_t) *at = first_dependent_link(lane, task, i);
-        for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
+        lanepool_i_entry *entry;
+        for (uintptr_t link = first_dependent(lane, task, i); link != 0;
+             link = load_relaxed(&entry->next)) {
             lanepool_i_task *other = lanepool_i_link_task(link);
-            if ((link & LANEPOOL_I_LINK_VISITED) != 0 ||
+            entry = lanepool_i_link_entry(link);
+            if (is_entry_visited(entry) ||
                 !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
                 break;
-            store_release(at, link | LANEPOOL_I_LINK_VISITED);
+            entry->at.bits |= LANEPOOL_I_ENTRY_VISITED;
             found(other, context);
-            at = &lanepool_i_link_entry(link)->next;
         }
     }
 }
 
-/* Clears the walk's VISITED bits. Release: a thread that began to advance the lane before the
- * freeze may still follow these links, and must see the entry that a link leads to. */
-static void clear_visited_bits(lanepool_i_lane *lane)
+/* Clears the walk's VISITED bits. No other thread reads the address of the lane in an entry that
+ * waits in a frozen lane. */
+static void clear_visited_entries(lanepool_i_lane *lane)
 {
-    _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
-    for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
-        store_release(at, link & ~LANEPOOL_I_LINK_VISITED);
-        at = &lanepool_i_link_entry(link)->next;
+    uintptr_t link = load_relaxed(lanepool_i_lane_head(lane));
+    while (link != 0) {
+        lanepool_i_entry *entry = lanepool_i_link_entry(link);
+        entry->at.bits &= ~LANEPOOL_I_ENTRY_VISITED;
+        link = load_relaxed(&entry->next);
     }
 }
 
@@ -133,7 +135,7 @@ void lanepool_i_lanes_end_walk(lanepool_pool *pool, lanepool_i_thread_record *re
         lanepool_i_lane *lane = pool->lane_table.frozen;
         pool->lane_table.frozen = lane->use.link;
         lane->use.stamp = 0;
-        clear_visited_bits(lane);
+        clear_visited_entries(lane);
         lanepool_i_lane_thaw(lane, grants);
     }
 }
@@ -168,10 +170,8 @@ void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index)
             lanepool_i_census_add_missing(census, index);
         if (lanepool_i_lane_is_void(lane))
             continue;
-        lanepool_i_census_add_entry(census, index, lane,
-                                    lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED
-                                                                        : LANEPOOL_EXCLUSIVE,
-                                    lanepool_i_entry_is_granted(lane, task));
+        lanepool_i_census_add_entry(census, index, lane, lanepool_i_entry_mode(task, i),
+                                    lanepool_i_entry_is_granted(task, i));
     }
 }
 

@@ -384,9 +384,8 @@ static void predicate_census_entries(lanepool_i_census *census, size_t index)
     bool waits = row->state == LANEPOOL_SNAPSHOT_WAITING && add_blocking_tasks(census, index);
     const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(census->pool, row->task);
     for (uint32_t i = 0; i < row->task->as.wide.count; i++)
-        lanepool_i_census_add_entry(
-            census, index, lanepool_i_claimants_of(&entries[i]),
-            lanepool_i_claim_is_shared(&entries[i]) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE, !waits);
+        lanepool_i_census_add_entry(census, index, lanepool_i_claimants_of(&entries[i]),
+                                    lanepool_i_claim_mode(&entries[i]), !waits);
 }
 
 static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *grants)

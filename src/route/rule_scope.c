@@ -18,10 +18,9 @@ static void scan_once(lanepool_i_scan *scan, lanepool_i_task *old)
 /* A task that is scanned again meets its own entry, which its ticket tells. */
 static void scan_key(lanepool_i_scan *scan, const lanepool_i_claim_entry *own)
 {
-    bool shared = lanepool_i_claim_is_shared(own);
     const lanepool_i_claim_entry *entry = lanepool_i_claimants_of(own)->entries;
     for (; entry != NULL; entry = lanepool_i_claim_next(entry)) {
-        if (shared && lanepool_i_claim_is_shared(entry))
+        if (lanepool_modes_overlap(lanepool_i_claim_mode(own), lanepool_i_claim_mode(entry)))
             continue;
         uint32_t edge_count = scan->edge_count;
         scan_once(scan, lanepool_i_claim_owner(entry));
@@ -91,11 +90,11 @@ void lanepool_i_scope_each(lanepool_pool *pool, void (*found)(lanepool_i_task *t
 
 void lanepool_i_scope_stamp_keys(lanepool_pool *pool, lanepool_i_task *task)
 {
-    uint64_t stamp = ++pool->router.last_stamp << 1;
+    uint64_t number = ++pool->router.last_stamp;
     const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++)
         lanepool_i_claimants_of(&entries[i])->stamp =
-            stamp | !lanepool_i_claim_is_shared(&entries[i]);
+            lanepool_i_mode_stamp(number, lanepool_i_claim_mode(&entries[i]));
 }
 
 bool lanepool_i_scope_has(const lanepool_pool *pool, lanepool_i_task *stamped,
@@ -103,11 +102,12 @@ bool lanepool_i_scope_has(const lanepool_pool *pool, lanepool_i_task *stamped,
 {
     if (!lanepool_i_scope_has_claims(stamped) || !lanepool_i_scope_has_claims(other))
         return true;
-    uint64_t stamp = pool->router.last_stamp << 1;
     const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, other);
     for (uint32_t i = 0; i < other->as.wide.count; i++) {
-        uint64_t found = lanepool_i_claimants_of(&entries[i])->stamp;
-        if (found == (stamp | 1) || (found == stamp && !lanepool_i_claim_is_shared(&entries[i])))
+        uint64_t stamp = lanepool_i_claimants_of(&entries[i])->stamp;
+        if (lanepool_i_mode_stamp_number(stamp) == pool->router.last_stamp &&
+            !lanepool_modes_overlap(lanepool_i_mode_at(stamp, 0),
+                                    lanepool_i_claim_mode(&entries[i])))
             return true;
     }
     return false;

@@ -1,6 +1,6 @@
 /*
  * Claims as the scope of the program's rule: a task with claims is compared only with the tasks
- * that name one of its keys in an overlapping mode, and with tasks without claims.
+ * that name one of its keys in a mode that does not overlap, and with tasks without claims.
  *
  * Each key has a list of its unfinished tasks. A new task is compared with all tasks in the lists
  * of its keys. Such a list is no chain: its tasks do not wait for one another unless the rule says

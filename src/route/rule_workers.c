@@ -47,7 +47,7 @@ static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_r
     pool->worker_lanes.unreaped = task;
 }
 
-static void forget_readers(lanepool_i_claimants *claimants)
+static void forget_claims(lanepool_i_claimants *claimants)
 {
     while (claimants->entries != NULL) {
         lanepool_i_claim_entry *entry = claimants->entries;
@@ -56,26 +56,38 @@ static void forget_readers(lanepool_i_claimants *claimants)
     }
 }
 
-/* An EXCLUSIVE claim waits for the readers, which wait for the last EXCLUSIVE claim. Without
- * readers it waits for that claim. */
-static void claim_exclusive(lanepool_pool *pool, lanepool_i_claim_entry *entry)
+/* Adds the conflicts of a claim with those since the last one that is alone. Returns whether there
+ * are any. */
+static bool add_claims_since_alone(lanepool_pool *pool, const lanepool_i_claim_entry *own)
 {
-    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
-    const lanepool_i_claim_entry *reader = claimants->entries;
-    if (reader == NULL && claimants->exclusive != NULL)
-        add_conflict(pool, claimants->exclusive);
-    for (; reader != NULL; reader = lanepool_i_claim_next(reader))
-        add_conflict(pool, lanepool_i_claim_owner(reader));
-    forget_readers(claimants);
-    claimants->exclusive = lanepool_i_claim_owner(entry);
+    bool any = false;
+    const lanepool_i_claim_entry *entry = lanepool_i_claimants_of(own)->entries;
+    for (; entry != NULL; entry = lanepool_i_claim_next(entry)) {
+        if (lanepool_modes_overlap(lanepool_i_claim_mode(own), lanepool_i_claim_mode(entry)))
+            continue;
+        add_conflict(pool, lanepool_i_claim_owner(entry));
+        any = true;
+    }
+    return any;
 }
 
-static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
+/* A claim that is alone waits for the claims since the last one that is, which wait for that one.
+ * If there are none, and if it is not alone, it waits for that one. */
+static void add_claim_of_key(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 {
     lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
-    if (claimants->exclusive != NULL)
-        add_conflict(pool, claimants->exclusive);
-    lanepool_i_claimants_add(entry);
+    lanepool_mode mode = lanepool_i_claim_mode(entry);
+    bool is_alone = lanepool_i_mode_is_alone(mode);
+    bool waits_for_later = is_alone && add_claims_since_alone(pool, entry);
+    if (!waits_for_later && claimants->alone != NULL &&
+        !lanepool_modes_overlap(mode, LANEPOOL_EXCLUSIVE))
+        add_conflict(pool, claimants->alone);
+    if (!is_alone) {
+        lanepool_i_claimants_add(entry);
+        return;
+    }
+    forget_claims(claimants);
+    claimants->alone = lanepool_i_claim_owner(entry);
 }
 
 static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -85,12 +97,8 @@ static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     uint32_t count = task->as.wide.count;
     queued_of(pool, task)->claim_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (lanepool_i_claim_is_shared(&entries[i]))
-            claim_shared(pool, &entries[i]);
-        else
-            claim_exclusive(pool, &entries[i]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        add_claim_of_key(pool, &entries[i]);
 }
 
 /* --- the covering set --- */
@@ -154,7 +162,7 @@ static void choose_covering_set(lanepool_pool *pool, lanepool_i_task *task)
         lanepool_i_lane *lane = &pool->worker_lanes.lanes[choose_best_lane(pool)].lane;
         lanepool_i_wide_entry *entry = &entries[task->as.wide.count++];
         entry->entry.at.lane = lane;
-        entry->owner = (uintptr_t)task;
+        entry->owner = lanepool_i_mode_owner(task, LANEPOOL_EXCLUSIVE);
         drop_covered_conflicts(pool, lane);
     } while (pool->worker_lanes.conflicts != NULL);
 }
@@ -169,8 +177,9 @@ static void enter_lanes(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_g
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
         fetch_add_relaxed(&pool->worker_lanes.lanes[worker_of_lane(lane)].count, 1);
-        granted +=
-            lanepool_i_lane_append(lane, (uintptr_t)&entries[i] | LANEPOOL_I_LINK_WIDE, grants);
+        lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
+        uintptr_t link = lanepool_i_link_to(&entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
+        granted += lanepool_i_lane_append(lane, link, grants);
     }
     lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
 }
@@ -244,8 +253,8 @@ static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     for (uint32_t i = 0; i < queued_of(pool, task)->claim_count; i++) {
         lanepool_i_claimants *claimants = lanepool_i_claimants_of(&entries[i]);
-        if (claimants->exclusive == task)
-            claimants->exclusive = NULL;
+        if (claimants->alone == task)
+            claimants->alone = NULL;
         if (entries[i].previous != &entries[i])
             lanepool_i_claimants_remove(&entries[i]);
     }

@@ -7,7 +7,7 @@
  *
  * The task's word, from its highest bit:
  *
- *     ticket (40) | flags (20) | countdown (4)
+ *     ticket (40) | flags (21) | countdown (3)
  *
  * The countdown is a plain task's; a wide task has its own. Tickets are compared only within the
  * pending tasks of one pool, which are far fewer than 2^39.
@@ -31,9 +31,10 @@
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
 
-/* In a plain task's entry: the task is a tombstone, and the entry passes as soon as it is
- * granted. */
-#define LANEPOOL_I_ENTRY_TOMBSTONE ((uintptr_t)1)
+/* Bits of a lane's address in an entry. */
+#define LANEPOOL_I_ENTRY_TOMBSTONE ((uintptr_t)1) /* of a plain task: passes when granted */
+#define LANEPOOL_I_ENTRY_VISITED   ((uintptr_t)2) /* waits: the current walk has met it */
+#define LANEPOOL_I_ENTRY_LANE      (~(uintptr_t)7)
 
 /* A task's position in one lane. */
 typedef struct lanepool_i_entry {
@@ -44,7 +45,7 @@ typedef struct lanepool_i_entry {
         lanepool_i_key_bytes *bytes;  /* S: TYPE_BYTES, owned */
         lanepool_lane *handle;        /* S: TYPE_LANE */
         struct lanepool_i_lane *lane; /* R: once routed */
-        uintptr_t tombstone;          /* R: holds ENTRY_TOMBSTONE; `lane` is not read any more */
+        uintptr_t bits;               /* R: `lane` with ENTRY_ bits */
     } at;
 } lanepool_i_entry;
 
@@ -54,10 +55,10 @@ typedef struct lanepool_i_wide_entry {
     uintptr_t owner; /* S: mode and type; R: the task, and OWNER_ bits */
 } lanepool_i_wide_entry;
 
-#define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
-#define LANEPOOL_I_OWNER_TYPE_SHIFT 1
-#define LANEPOOL_I_OWNER_GATE       ((uintptr_t)16) /* of no task: a gate's */
-#define LANEPOOL_I_OWNER_TOMBSTONE  ((uintptr_t)8)  /* R: passes as soon as it is granted */
+#define LANEPOOL_I_OWNER_MODE_SHIFT 0               /* two bits; see mode.h */
+#define LANEPOOL_I_OWNER_TYPE_SHIFT 2               /* two bits: the key type */
+#define LANEPOOL_I_OWNER_TOMBSTONE  ((uintptr_t)16) /* R: passes as soon as it is granted */
+#define LANEPOOL_I_OWNER_GATE       ((uintptr_t)32) /* of no task: a gate's */
 #define LANEPOOL_I_OWNER_SPECIAL    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE)
 #define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
@@ -108,26 +109,26 @@ _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is o
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
 
-#define LANEPOOL_I_COUNTDOWN_MASK ((uint64_t)15)
-#define LANEPOOL_I_COUNT_SHIFT    4 /* two bits: a plain task's number of entries */
+#define LANEPOOL_I_COUNTDOWN_MASK ((uint64_t)7)
+#define LANEPOOL_I_COUNT_SHIFT    3 /* two bits: a plain task's number of entries */
 #define LANEPOOL_I_COUNT_MASK     ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
-#define LANEPOOL_I_WIDE           ((uint64_t)1 << 6)
-#define LANEPOOL_I_FOR_PUMP       ((uint64_t)1 << 7) /* of a wide task: a pump runs it */
-#define LANEPOOL_I_HAS_CANCELLED  ((uint64_t)1 << 8) /* of a wide task: see `callbacks` */
-#define LANEPOOL_I_SHARED_SHIFT   7 /* two bits: the modes of a plain task's entries */
-#define LANEPOOL_I_TYPE_SHIFT     9 /* twice two bits: the key types of a plain task's entries */
-#define LANEPOOL_I_BARRIER        ((uint64_t)1 << 9) /* with no entries: conflicts with all tasks */
-#define LANEPOOL_I_PERIODIC       ((uint64_t)1 << 12) /* of a wide task: see delay_every.h */
-#define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 13) /* in the inbox: not to be routed as usual */
-#define LANEPOOL_I_EPOCH_SHIFT    14                  /* two bits: which quiesce waits for it */
+#define LANEPOOL_I_WIDE           ((uint64_t)1 << 5)
+#define LANEPOOL_I_MODE_SHIFT     6  /* twice two bits: the modes of a plain task's entries */
+#define LANEPOOL_I_TYPE_SHIFT     10 /* twice two bits: the key types of a plain task's entries */
+#define LANEPOOL_I_FOR_PUMP       ((uint64_t)1 << 6)  /* of a wide task: a pump runs it */
+#define LANEPOOL_I_HAS_CANCELLED  ((uint64_t)1 << 7)  /* of a wide task: see `callbacks` */
+#define LANEPOOL_I_PERIODIC       ((uint64_t)1 << 8)  /* of a wide task: see delay_every.h */
+#define LANEPOOL_I_RESCAN         ((uint64_t)1 << 9)  /* of a wide task: to be scanned again */
+#define LANEPOOL_I_BARRIER        ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
+#define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
+#define LANEPOOL_I_EPOCH_SHIFT    15                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
 #define LANEPOOL_I_EPOCHS         4
-#define LANEPOOL_I_BY_CALLER      ((uint64_t)1 << 16) /* its submitter runs it, or a pump */
-#define LANEPOOL_I_VISITED        ((uint64_t)1 << 17) /* the current walk has met it */
-#define LANEPOOL_I_CLASS_SHIFT    18                  /* three bits: the block's slab class */
+#define LANEPOOL_I_BY_CALLER      ((uint64_t)1 << 17) /* its submitter runs it, or a pump */
+#define LANEPOOL_I_VISITED        ((uint64_t)1 << 18) /* the current walk has met it */
+#define LANEPOOL_I_CLASS_SHIFT    19                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK     7
 #define LANEPOOL_I_PLAIN_CLASS    0                   /* the class of plain tasks */
-#define LANEPOOL_I_RESCAN         ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
 #define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */
 #define LANEPOOL_I_STARTED        ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT   24

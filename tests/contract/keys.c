@@ -46,6 +46,23 @@ static void check_keys(lanepool_pool *pool, const lanepool_claim *first,
     check_claims(pool, first, 1, second, 1, may_overlap);
 }
 
+Test(keys, modes_overlap_as_claims_do)
+{
+    const lanepool_mode modes[2] = { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED };
+    lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
+
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 2; j++) {
+            lanepool_claim first = lanepool_claim_of(lanepool_key_id(1), modes[i]);
+            lanepool_claim second = lanepool_claim_of(lanepool_key_id(1), modes[j]);
+
+            expect_eq(lanepool_modes_overlap(modes[i], modes[j]), i == 1 && j == 1);
+            check_keys(pool, &first, &second, lanepool_modes_overlap(modes[i], modes[j]));
+        }
+    }
+    pool_end(pool);
+}
+
 Test(keys, equal_bits_of_different_types_do_not_conflict)
 {
     uint64_t bits = 0x1122334455667788u;

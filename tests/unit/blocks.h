@@ -38,23 +38,19 @@ static inline void wide_init(struct wide_block *block, uint64_t ticket, uint32_t
 /* Returns the link to entry `i`, as the router appends it. */
 static inline uintptr_t plain_link(struct plain_block *block, size_t i, lanepool_mode mode)
 {
-    return (uintptr_t)&block->task.as.plain[i] |
-           (mode == LANEPOOL_SHARED ? LANEPOOL_I_LINK_SHARED : 0);
+    return lanepool_i_link_to(&block->task.as.plain[i], 0, mode);
 }
 
 static inline uintptr_t wide_link(struct wide_block *block, size_t i, lanepool_mode mode)
 {
-    bool shared = mode == LANEPOOL_SHARED;
-
-    block->entries[i].owner = (uintptr_t)&block->task | (shared ? LANEPOOL_I_OWNER_SHARED : 0);
-    return (uintptr_t)&block->entries[i] | LANEPOOL_I_LINK_WIDE |
-           (shared ? LANEPOOL_I_LINK_SHARED : 0);
+    block->entries[i].owner = lanepool_i_mode_owner(&block->task, mode);
+    return lanepool_i_link_to(&block->entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
 }
 
 /* Makes entry `i` a tombstone, as the router does for a cancelled task. */
 static inline void plain_make_tombstone(struct plain_block *block, size_t i)
 {
-    block->task.as.plain[i].at.tombstone |= LANEPOOL_I_ENTRY_TOMBSTONE;
+    block->task.as.plain[i].at.bits |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
 static inline void wide_make_tombstone(struct wide_block *block, size_t i)

@@ -41,7 +41,7 @@ Test(countdown, starts_with_one_more_than_the_claims_unless_there_is_only_one)
 
 Test(countdown, the_last_arrival_makes_the_task_ready)
 {
-    for (uint32_t count = 1; count <= 15; count++) { /* as many as a plain task can count */
+    for (uint32_t count = 1; count <= 7; count++) { /* as many as a plain task can count */
         struct fixture pair;
 
         fixture_init(&pair, count);
@@ -85,7 +85,7 @@ Test(countdown, setting_it_replaces_the_count_alone)
 {
     struct fixture pair;
 
-    fixture_init(&pair, 15);
+    fixture_init(&pair, 7);
     for (int i = 0; i < 2; i++) {
         lanepool_i_countdown_set(pair.both[i], 2);
         expect(!lanepool_i_countdown_arrive(pair.both[i], 1));

@@ -173,7 +173,7 @@ Test(lane_frozen, shared_entries_at_the_head_join_granted_ones)
     lane_init(&all, LANEPOOL_SHARED, "BcdEf");
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
+    lanepool_i_lane_grant_overlapping(&all.lane, &all.grants);
     expect_ready(&all, "cd");
     expect(strcmp(waiting_names(&all), "ef") == 0);
     thaw(&all);
@@ -186,7 +186,7 @@ static void join_without(struct lane_tasks *all, char name)
 {
     expect(lanepool_i_lane_freeze(&all->lane));
     take_out(all, name);
-    lanepool_i_lane_grant_shared(&all->lane, &all->grants);
+    lanepool_i_lane_grant_overlapping(&all->lane, &all->grants);
     thaw(all);
 }
 
@@ -229,7 +229,7 @@ Test(lane_frozen, the_thaw_grants_what_cannot_join_any_more)
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
     release(&all);
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
+    lanepool_i_lane_grant_overlapping(&all.lane, &all.grants);
     expect_ready(&all, "");
     thaw(&all);
     expect_ready(&all, "cd");

@@ -118,7 +118,7 @@ Test(lane_tombstones, one_among_joining_entries_passes)
     expect(lanepool_i_lane_freeze(&all.lane));
     plain_make_tombstone(block_of(&all, 'c'), 0);
     lanepool_i_lane_take_out(&all.lane, entry_of(&all, 'b'));
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
+    lanepool_i_lane_grant_overlapping(&all.lane, &all.grants);
     lanepool_i_lane_thaw(&all.lane, &all.grants);
     expect_ready(&all, "cd");
     release(&all);

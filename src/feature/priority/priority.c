@@ -16,8 +16,8 @@
  * below the level of any task that waits for it.
  *
  * Raising. From each entry of a task, the role's holder walks towards the lane's head and raises
- * the tasks there. From a SHARED entry it first skips the SHARED ones ahead: the task does not wait
- * for them. It may stop at an EXCLUSIVE entry whose level is not lower: by the invariant, no level
+ * the tasks there. It first skips the entries ahead whose modes overlap: the task does not wait for
+ * them. It may stop at an EXCLUSIVE entry whose level is not lower: by the invariant, no level
  * ahead of that one is lower. A task that is raised raises those ahead of it in its other lanes.
  * Levels never fall, so an EXCLUSIVE entry is passed at most seven times.
  *
@@ -106,16 +106,14 @@ static void unlink_all_entries(lanepool_i_rank *rank)
         replace_in_chain(&rank->rank_entries[--rank->rank_entry_count], NULL);
 }
 
-/* While a task is routed, the stamps of its lanes say whether it claims them EXCLUSIVE. */
 static void link_all_entries(lanepool_i_rank *rank, lanepool_i_task *task)
 {
     const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        const lanepool_i_lane *lane = entries[i].entry.at.lane;
         lanepool_i_rank_entry *rank_entry = &rank->rank_entries[i];
         rank_entry->rank = rank;
-        rank_entry->shared = (lane->use.stamp & 1) == 0;
-        link_newest(rank_entry, newest_of(lane));
+        rank_entry->mode = lanepool_i_mode_of_owner(entries[i].owner);
+        link_newest(rank_entry, newest_of(entries[i].entry.at.lane));
     }
     rank->rank_entry_count = task->as.wide.count;
 }
@@ -144,13 +142,15 @@ static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank,
 static void raise_entries_ahead(struct inheritance *inheritance,
                                 const lanepool_i_rank_entry *rank_entry)
 {
-    const lanepool_i_rank_entry *other = rank_entry->ahead;
-    while (rank_entry->shared && other != NULL && other->shared)
-        other = other->ahead;
-    for (; other != NULL; other = other->ahead) {
+    lanepool_mode mode = rank_entry->mode;
+    for (const lanepool_i_rank_entry *other = rank_entry->ahead; other != NULL;
+         other = other->ahead) {
+        if (lanepool_modes_overlap(mode, other->mode))
+            continue;
+        mode = lanepool_i_mode_merge(mode, other->mode);
         if (other->rank->level < inheritance->level)
             raise_rank(inheritance, other->rank, other);
-        else if (!other->shared)
+        else if (lanepool_i_mode_is_alone(other->mode))
             return;
     }
 }

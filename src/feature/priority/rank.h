@@ -27,7 +27,7 @@ struct lanepool_i_rank_entry {
     lanepool_i_rank_entry *ahead; /* P: the next one towards the lane's head */
     lanepool_i_rank_entry **at;   /* P: the link that leads here, or NULL */
     lanepool_i_rank *rank;        /* I */
-    bool shared;                  /* P */
+    lanepool_mode mode;           /* P */
 };
 
 struct lanepool_i_rank {
