@@ -1,5 +1,5 @@
 /*
- * What the files of a replay share.
+ * The parts of a replay, shared by its files.
  */
 #ifndef LANEPOOL_SRC_INSPECT_REPLAY_PARTS_H
 #define LANEPOOL_SRC_INSPECT_REPLAY_PARTS_H
