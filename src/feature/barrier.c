@@ -1,7 +1,6 @@
 /* Owns the barrier and what is held back behind it; see barrier.h. */
 #include "feature/barrier.h"
 
-#include "feature/poison.h"
 #include "route/pool.h"
 
 static bool is_message(const lanepool_i_task *node)
@@ -16,10 +15,8 @@ static void route_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
     if (lanepool_i_task_is_tombstone(task) && pool->rule->route_tombstone != NULL)
         pool->rule->route_tombstone(pool, record, task, grants);
-    else if (lanepool_i_poison_concerns(task))
-        lanepool_i_poison_route(pool, record, task, grants);
     else
-        pool->rule->route(pool, record, task, grants);
+        lanepool_i_features_route(pool, record, task, grants);
 }
 
 /* --- before the barrier --- */

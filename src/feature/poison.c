@@ -111,9 +111,13 @@ static lanepool_status require_check(lanepool_pool *pool, lanepool_i_thread_reco
     return LANEPOOL_OK;
 }
 
-void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task, lanepool_i_grants *grants)
+/* A barrier has no lanes, and a tombstone's future may be gone. */
+static bool route_avoider(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, lanepool_i_grants *grants)
 {
+    if (lanepool_i_task_is_tombstone(task) || lanepool_i_task_count(task) == 0 ||
+        !lanepool_i_attempts_avoid_poison(task))
+        return false;
     pool->rule->route_with_hold(pool, record, task, grants);
     lanepool_i_attempts *attempts = avoider_attempts(task);
     size_t count = lanepool_i_task_count(task);
@@ -123,6 +127,7 @@ void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *reco
         grants->latched -= count;
         lanepool_i_grants_add(grants, task);
     }
+    return true;
 }
 
 /* --- when a task is parked --- */
@@ -185,4 +190,5 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
 
 const lanepool_i_feature lanepool_i_feature_poison = {
     .build = require_check,
+    .route = route_avoider,
 };

@@ -27,16 +27,6 @@
 #include "feature/retry.h"
 #include "route/router.h"
 
-/* Role's holder: returns true if the task leaves poisoned lanes. A barrier has no lanes, and a
- * tombstone's future may be gone. */
-static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)
-{
-    return !lanepool_i_task_is_tombstone(task) && lanepool_i_task_count(task) > 0 &&
-           lanepool_i_attempts_avoid_poison(task);
-}
-/* Role's holder: routes such a task, which has its ticket. */
-void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task, lanepool_i_grants *grants);
 /* With the lock of the suspended tasks: a task has been parked. Returns true if the caller must
  * then call lanepool_i_poison_notify(); the message has a reference. Returns false if no task
  * leaves poisoned lanes, or if an earlier message is on its way, which will find the task parked.

@@ -16,7 +16,6 @@
 #include "feature/lane_limit.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
-#include "feature/poison.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
 #include "future/attempts.h"
@@ -167,7 +166,6 @@ static const lanepool_i_router_host host = {
     .check_counters = lanepool_i_pool_check_counters,
     .notify_caller = notify_caller_or_pump,
     .route_barrier = lanepool_i_barrier_route,
-    .route_avoiding_poison = lanepool_i_poison_route,
     .dispose = lanepool_i_run_dispose,
     .dispose_silently = lanepool_i_run_dispose_silently,
 };

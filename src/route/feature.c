@@ -19,6 +19,7 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->admit, feature, feature->admit != NULL);
     add_to_slot(slots->member_size, feature, feature->member_size != NULL);
     add_to_slot(slots->build, feature, feature->build != NULL);
+    add_to_slot(slots->route, feature, feature->route != NULL);
     add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);
     add_to_slot(slots->failed, feature, feature->failed != NULL);
     add_to_slot(slots->retried, feature, feature->retried != NULL);
@@ -151,6 +152,17 @@ size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool
     for (size_t i = 0; pool->slots.member_size[i] != NULL && size == 0; i++)
         size = pool->slots.member_size[i]->member_size(pool, task);
     return size;
+}
+
+/* --- routing --- */
+
+void lanepool_i_features_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    for (size_t i = 0; pool->slots.route[i] != NULL; i++)
+        if (pool->slots.route[i]->route(pool, record, task, grants))
+            return;
+    pool->rule->route(pool, record, task, grants);
 }
 
 /* --- the end of a task --- */

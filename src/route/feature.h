@@ -64,6 +64,11 @@ typedef struct lanepool_i_feature {
 
     /* --- in the lanes of keys, one feature at most --- */
 
+    /* Claiming, by R: routes the task in another way than its rule does, and returns true. Called
+     * only for a task that `build` has made a MESSAGE, and for one that was held back. Any number
+     * of features may have it. */
+    bool (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                  lanepool_i_grants *grants);
     /* R: the task's entries have their lanes, but are in none yet. */
     void (*place)(lanepool_pool *pool, lanepool_i_task *task);
     /* W: the task is about to leave its lanes. */
@@ -129,6 +134,7 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot admit;
     lanepool_i_slot member_size;
     lanepool_i_slot build;
+    lanepool_i_slot route;
     lanepool_i_slot refuses_start;
     lanepool_i_slot failed;
     lanepool_i_slot retried;
@@ -173,6 +179,10 @@ void lanepool_i_features_unbuild(lanepool_pool *pool, lanepool_i_thread_record *
                                  lanepool_i_task *block);
 /* Returns the size of a task's member record as a feature needs it; 0 if none needs one. */
 size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool_task *task);
+
+/* R: routes a task by the feature that claims it, or by the rule. */
+void lanepool_i_features_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task, lanepool_i_grants *grants);
 
 /* W: calls `dispose` of each feature. */
 void lanepool_i_features_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -133,7 +133,7 @@ static LANEPOOL_I_COLD void carry_out_message(lanepool_pool *pool, lanepool_i_th
     pool->router.inbox.moment++;
 }
 
-/* Carries out a message, or routes a task that does not wait in poisoned lanes. */
+/* Carries out a message, or routes a task that a feature may route instead of the rule. */
 static LANEPOOL_I_COLD void route_special_node(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                lanepool_i_task *node, lanepool_i_grants *grants)
@@ -150,7 +150,7 @@ static LANEPOOL_I_COLD void route_special_node(lanepool_pool *pool,
     if (pool->router.barrier != NULL)
         lanepool_i_router_hold_back(&pool->router, node);
     else
-        pool->host->route_avoiding_poison(pool, record, node, grants);
+        lanepool_i_features_route(pool, record, node, grants);
 }
 
 static void route_node(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,

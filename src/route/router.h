@@ -57,9 +57,6 @@ typedef struct lanepool_i_router_host {
     /* Routes a task that claims everything. */
     void (*route_barrier)(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants);
-    /* Routes a task that does not wait in poisoned lanes. */
-    void (*route_avoiding_poison)(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task, lanepool_i_grants *grants);
     /* Disposes of a reaped task. `dispose_silently` is for a cancelled task: it does not call the
      * release callback. */
     void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
