@@ -21,18 +21,25 @@ typedef struct lanepool_i_list {
 /* The item that contains the link as its `member`. */
 #define LANEPOOL_I_ITEM(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
+/* The item of a link that was read in the list: NULL for the list's own link. */
+#define LANEPOOL_I_ITEM_OR_END(link, list, type, member) \
+    ((link) == &(list)->ends ? (type *)NULL : LANEPOOL_I_ITEM(link, type, member))
+
 /* The first item, or NULL. */
-#define LANEPOOL_I_FIRST(list, type, member)       \
-    (lanepool_i_list_is_empty(list) ? (type *)NULL \
-                                    : LANEPOOL_I_ITEM((list)->ends.next, type, member))
+#define LANEPOOL_I_FIRST(list, type, member) \
+    LANEPOOL_I_ITEM_OR_END((list)->ends.next, list, type, member)
+
+/* The item after this one; NULL after the last one and after NULL. */
+#define LANEPOOL_I_AFTER(item, list, type, member) \
+    ((item) == NULL ? NULL : LANEPOOL_I_ITEM_OR_END((item)->member.next, list, type, member))
 
 /* Visits the items from the first to the last. The body may remove or free the visited item, but no
  * other. */
-#define LANEPOOL_I_EACH(type, item, list, member)                              \
-    for (type *item = LANEPOOL_I_ITEM((list)->ends.next, type, member),        \
-              *item##_next = LANEPOOL_I_ITEM(item->member.next, type, member); \
-         &item->member != &(list)->ends;                                       \
-         item = item##_next, item##_next = LANEPOOL_I_ITEM(item->member.next, type, member))
+#define LANEPOOL_I_EACH(type, item, list, member)                        \
+    for (type *item = LANEPOOL_I_FIRST(list, type, member),              \
+              *item##_next = LANEPOOL_I_AFTER(item, list, type, member); \
+         item != NULL;                                                   \
+         item = item##_next, item##_next = LANEPOOL_I_AFTER(item, list, type, member))
 
 static inline void lanepool_i_list_init(lanepool_i_list *list)
 {
