@@ -15,144 +15,13 @@
  */
 #include "core/run.h"
 
-#include "base/planted.h"
-#include "core/call_record.h"
+#include "core/run_end.h"
 #include "future/attempts.h"
 #include "future/expiry.h"
-
-/* The parts of a task that are needed after it has left its lanes. */
-typedef struct ending {
-    lanepool_future *future;
-    lanepool_result result;
-    lanepool_i_call_record *call; /* set with RETURNED_WITH_RECORD */
-} ending;
-
-enum outcome {
-    CALLED,               /* the function is to be called now */
-    PLAIN_SUCCEEDED,      /* a plain task's function has returned 0 */
-    ENDED,                /* the task ends now, with the result in `ending` */
-    RETURNED_WITH_RECORD, /* the function has returned, and its call has a record; see
-                             call_record.h */
-    WAS_CANCELLED         /* the task was cancelled; only its entries are left */
-};
 
 #if defined(LANEPOOL_TESTING)
 lanepool_cancelled_fn (*lanepool_i_cancelled_of)(lanepool_task_fn function);
 #endif
-
-/* --- disposing of a task --- */
-
-/* Comes after everything else that is done for the task. Release: a thread that adds up the
- * counters sees what the task did. In two cases the store is in the total order:
- *
- * - With an exact limit, a blocked submitter raises `waiting` and then reads the counters; this
- *   thread stores the counter and then reads `waiting`. At least one of them sees the other's
- *   store.
- * - A thread that is not a worker reads `attention` next. Either it sees that the counters are
- *   wanted, or the holder that wants them sees this count. A worker checks again before it sleeps.
- */
-static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  uint64_t word)
-{
-    size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
-    _Atomic uint64_t *finished = &record->finished[epoch];
-    uint64_t count = load_relaxed(finished) + 1;
-    if (lanepool_i_admission_is_exact(&pool->admission) || record->worker == NULL)
-        store_seq(finished, count);
-    else
-        store_release(finished, count);
-    lanepool_i_admission_serve_after_finish(&pool->admission);
-}
-
-static inline size_t class_by_word(uint64_t word)
-{
-    return (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
-}
-
-/* `word` is a copy of the task's word, since the block cannot be read after it is given back. */
-static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_task *task, uint64_t word, size_t class)
-{
-    /* Read after the task has left the thread's running list; see census.h. */
-    if (__builtin_expect(load_seq(&pool->retention.word) == 0, 1) || PLANTED(UNRETAINED) ||
-        !lanepool_i_retain_block(pool, record, task))
-        lanepool_i_slab_give(&pool->slab, &record->cache, class, task);
-    count_finished(pool, record, word);
-}
-
-/* A pump's task has a reference to its member until its block is given back. */
-static void release_pump_member(const lanepool_i_task *task)
-{
-    if (lanepool_i_task_is_for_pump(task))
-        lanepool_i_future_release(task->as.wide.future);
-}
-
-static bool recycle_block(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task)
-{
-    bool taken = false;
-    for (size_t i = 0; pool->slots.recycle[i] != NULL && !taken; i++)
-        taken = pool->slots.recycle[i]->recycle(pool, record, task);
-    return taken;
-}
-
-/* A task whose block is kept for another run is not released: it continues. */
-static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
-                                                   lanepool_i_thread_record *record,
-                                                   lanepool_i_task *task, uint64_t word)
-{
-    if (recycle_block(pool, record, task)) {
-        count_finished(pool, record, word);
-        return;
-    }
-    lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
-    release_pump_member(task);
-    lanepool_i_features_dispose(pool, record, task);
-    give_back_and_count(pool, record, task, word, class_by_word(word));
-}
-
-static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_task *task, uint64_t word)
-{
-    if ((word & LANEPOOL_I_WIDE) != 0)
-        dispose_wide(pool, record, task, word);
-    else
-        give_back_and_count(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
-}
-
-void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
-                                 void *context)
-{
-    if (release == NULL)
-        return;
-    record->callbacks++;
-    release(context);
-    record->callbacks--;
-}
-
-void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                     lanepool_i_task *task)
-{
-    uint64_t word = load_relaxed(&task->word);
-    if ((word & LANEPOOL_I_WIDE) != 0) {
-        lanepool_i_features_dispose(pool, record, task);
-        release_pump_member(task);
-    }
-    give_back_and_count(pool, record, task, word, class_by_word(word));
-}
-
-void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *task)
-{
-    dispose_task(pool, record, task, load_relaxed(&task->word));
-}
-
-static void complete_future(lanepool_i_thread_record *record, const ending *end)
-{
-    record->callbacks++;
-    lanepool_i_future_complete(end->future, &end->result);
-    record->callbacks--;
-}
 
 /* --- one call --- */
 
@@ -171,28 +40,9 @@ static inline void pop_run(lanepool_i_thread_record *record, const lanepool_run 
     store_release(&record->running, load_relaxed(&run->task->next));
 }
 
-void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   const lanepool_i_task *task, const lanepool_result *result,
-                                   bool is_last)
-{
-    const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    if (pool->options.on_error == NULL || (attempts != NULL && attempts->ends_uncalled))
-        return;
-    lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
-                             result->status, result->code,  attempts != NULL ? attempts->failed : 1,
-                             is_last };
-    record->callbacks++;
-    pool->options.on_error(pool->options.user, &error);
-    record->callbacks--;
-}
-
-static inline lanepool_future *future_by_word(const lanepool_i_task *task, uint64_t word)
-{
-    return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
-}
-
 /* Ends a task when its turn has come, because a lane that it wanted is poisoned. */
-static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *task, ending *end)
+static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *task,
+                            lanepool_i_ending *end)
 {
     lanepool_i_run_call_cancelled(record, lanepool_i_task_callbacks(task).cancelled, task->context,
                                   LANEPOOL_POISONED);
@@ -202,18 +52,18 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
 
 /* Decides whether the task's function is to be called. If not, sets *end, and returns:
  *
- * - WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the future belongs
- *   to the canceller, and end->future stays NULL. Otherwise its future has cancelled it. See
- *   cancel.c.
+ * - LANEPOOL_I_WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the
+ * future belongs to the canceller, and end->future stays NULL. Otherwise its future has cancelled
+ * it. See cancel.c.
  * - ENDED: the task ends with this result without being called to run. This is a stopped run of a
  *   periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
  * Where tasks are reaped, a canceller may find a task's entries after it has left the thread's
  * running list. The countdown then says that it has started. It is set before retention.word is
  * read, so that the same membarrier orders it. */
-static __attribute__((noinline)) enum outcome
+static __attribute__((noinline)) lanepool_i_outcome
 start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                       ending *end)
+                       lanepool_i_ending *end)
 {
     if (pool->rule->reap != NULL)
         lanepool_i_countdown_set_started(task);
@@ -221,30 +71,30 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     uint64_t word =
         retains ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if (lanepool_i_word_is_cancelled(word))
-        return WAS_CANCELLED;
-    end->future = future_by_word(task, word);
+        return LANEPOOL_I_WAS_CANCELLED;
+    end->future = lanepool_i_run_future(task, word);
     if (end->future == NULL)
-        return CALLED;
+        return LANEPOOL_I_CALLED;
     for (size_t i = 0; pool->slots.refuses_start[i] != NULL; i++)
         if (pool->slots.refuses_start[i]->refuses_start(task, &end->result))
-            return ENDED;
+            return LANEPOOL_I_ENDED;
     const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
     if (attempts != NULL && attempts->is_refused) {
         if (!lanepool_i_future_give_up(end->future))
-            return WAS_CANCELLED;
+            return LANEPOOL_I_WAS_CANCELLED;
         refuse_poisoned(record, task, end);
-        return ENDED;
+        return LANEPOOL_I_ENDED;
     }
     bool starts = lanepool_i_future_start(end->future);
     if (!starts)
-        return WAS_CANCELLED;
+        return LANEPOOL_I_WAS_CANCELLED;
     if (end->future->phase == LANEPOOL_I_PHASE_RUNNING) {
         lanepool_i_expiry_started(end->future);
-        return CALLED;
+        return LANEPOOL_I_CALLED;
     }
     end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
-    return ENDED;
+    return LANEPOOL_I_ENDED;
 }
 
 /* The task enters the thread's running list, then retention.word is read, then the task's word. A
@@ -260,8 +110,8 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
  *    earlier.
  *
  * If the task's word were read first, a cancelling between the two reads would be missed. */
-static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                     lanepool_i_task *task, ending *end)
+static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                           lanepool_i_task *task, lanepool_i_ending *end)
 {
     lanepool_run run;
     end->future = NULL;
@@ -269,9 +119,9 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     uint64_t unusual = load_seq(&pool->retention.word);
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
     if (__builtin_expect(unusual != 0, 0)) {
-        enum outcome outcome = start_unless_cancelled(pool, record, task, end);
-        if (outcome != CALLED) {
-            if (PLANTED(RUNS_CANCELLED) && outcome == WAS_CANCELLED)
+        lanepool_i_outcome outcome = start_unless_cancelled(pool, record, task, end);
+        if (outcome != LANEPOOL_I_CALLED) {
+            if (PLANTED(RUNS_CANCELLED) && outcome == LANEPOOL_I_WAS_CANCELLED)
                 (void)task->function(&run, task->context);
             pop_run(record, &run);
             return outcome;
@@ -281,63 +131,13 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     int code = task->function(&run, task->context);
     pop_run(record, &run);
     if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
-        return PLAIN_SUCCEEDED;
+        return LANEPOOL_I_PLAIN_SUCCEEDED;
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
     end->call = run.call;
-    return __builtin_expect(run.call == NULL, 1) ? ENDED : RETURNED_WITH_RECORD;
-}
-
-static bool calls_back(const lanepool_i_task *task, const ending *end)
-{
-    return lanepool_i_task_callbacks(task).release != NULL ||
-           (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
-}
-
-static LANEPOOL_I_COLD bool take_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                        lanepool_i_task *task, const ending *end, bool has_lanes,
-                                        lanepool_i_grants *grants)
-{
-    bool taken = false;
-    for (size_t i = 0; pool->slots.failed[i] != NULL && !taken; i++)
-        taken = pool->slots.failed[i]->failed(pool, record, task, &end->result, has_lanes, grants);
-    return taken;
-}
-
-/* Ends a task, unless it is retried or parked. Leaves the tasks that became ready in the grants,
- * unless a callback might delay them.
- *
- * Without `has_lanes` a receiver has the task's lanes, and they are not released. The task's
- * entries still name them, since a census may be reading the task, but it does not have them any
- * more. */
-static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_task *task, const ending *end, bool has_lanes,
-                               lanepool_i_grants *grants)
-{
-    uint64_t word = load_relaxed(&task->word);
-    *grants = lanepool_i_no_grants(record->ring);
-    if (end->result.status != LANEPOOL_OK &&
-        take_failed(pool, record, task, end, has_lanes, grants))
-        return;
-    lanepool_i_count_up(&record->ran, 1);
-    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
-    if (end->result.status != LANEPOOL_OK)
-        lanepool_i_run_report_failure(pool, record, task, &end->result, true);
-    bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
-    if (has_lanes)
-        pool->rule->finish(pool, record, task, grants);
-    lanepool_i_count_grants(record, grants);
-    if (queue_first)
-        lanepool_i_router_put_ready(pool, record, &grants->ready);
-    if (end->future != NULL)
-        complete_future(record, end);
-    if (pool->rule->reap == NULL)
-        dispose_task(pool, record, task, word);
-    else
-        lanepool_i_router_reap_later(pool, record, task);
-    if (PLANTED(LATE_TOUCH))
-        task->context = NULL;
+    return __builtin_expect(run.call == NULL, 1) ? LANEPOOL_I_ENDED
+                                                 : LANEPOOL_I_RETURNED_WITH_RECORD;
 }
 
 /* Ends a plain task that has succeeded. It has no future, no callback and no record, so only steps
@@ -351,98 +151,19 @@ static inline void end_plain_success(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
     pool->rule->finish(pool, record, task, grants);
     lanepool_i_count_grants(record, grants);
-    give_back_and_count(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+    lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }
 
-/* --- tombstones --- */
-
-void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task)
-{
-    uint64_t bits = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
-    if ((fetch_or_acq_rel(&task->word, bits) & LANEPOOL_I_TOMBSTONE) == 0)
-        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
-}
-
-/* Releases a tombstone's lanes. Its canceller calls it, completes its future, and releases its
- * context. */
-static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                          lanepool_i_task *task, const ending *end,
-                                          lanepool_i_grants *grants)
-{
-    *grants = lanepool_i_no_grants(record->ring);
-    lanepool_i_run_set_tombstone(record, task);
-    if (end->future != NULL)
-        lanepool_i_future_drop_tombstone(end->future);
-    pool->rule->finish(pool, record, task, grants);
-    lanepool_i_count_grants(record, grants);
-    if (pool->rule->reap == NULL)
-        lanepool_i_run_dispose_silently(pool, record, task);
-    else
-        lanepool_i_router_reap_later(pool, record, task);
-}
-
-/* --- tasks whose call has a record --- */
-
-/* A receiver becomes the first of the ready tasks. It counts as ready before the giver counts as
- * finished. */
-static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
-                                               lanepool_i_thread_record *record,
-                                               lanepool_i_task *task, const ending *end,
-                                               lanepool_i_grants *grants)
-{
-    bool detached = lanepool_i_call_record_is_detached(end->call);
-    lanepool_i_task *receiver = lanepool_i_call_record_end(pool, end->call);
-    lanepool_i_count_up(&record->readied, receiver != NULL);
-    settle_task(pool, record, task, end, receiver == NULL, grants);
-    if (receiver != NULL)
-        lanepool_i_grants_add(grants, receiver);
-    if (detached) {
-        lanepool_i_router_put_ready(pool, record, &grants->ready);
-        lanepool_i_lifecycle_count_out(pool, record);
-    }
-}
-
-static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
-                                               lanepool_i_thread_record *record,
-                                               lanepool_i_task *task, ending *end,
-                                               lanepool_i_grants *grants)
-{
-    *grants = lanepool_i_no_grants(record->ring);
-    if (lanepool_i_call_record_returned(end->call, &end->result))
-        settle_with_record(pool, record, task, end, grants);
-    else if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        lanepool_i_call_records_end_all(pool, record, false);
-}
-
-void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task, lanepool_i_call_record *call,
-                                  lanepool_result result)
-{
-    lanepool_i_grants grants;
-    ending end = { future_by_word(task, load_relaxed(&task->word)), result, call };
-    if (call != NULL) {
-        settle_with_record(pool, record, task, &end, &grants);
-    } else {
-        settle_task(pool, record, task, &end, true, &grants);
-        lanepool_i_router_put_ready(pool, record, &grants.ready);
-    }
-    lanepool_i_lifecycle_attend(pool, record);
-}
-
 static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task, enum outcome outcome, ending *end,
-                                  lanepool_i_grants *grants)
+                                  lanepool_i_task *task, lanepool_i_outcome outcome,
+                                  lanepool_i_ending *end, lanepool_i_grants *grants)
 {
-    if (__builtin_expect(outcome == PLAIN_SUCCEEDED, 1))
+    if (__builtin_expect(outcome == LANEPOOL_I_PLAIN_SUCCEEDED, 1))
         end_plain_success(pool, record, task, grants);
-    else if (outcome == ENDED)
-        settle_task(pool, record, task, end, true, grants);
-    else if (outcome == RETURNED_WITH_RECORD)
-        return_with_record(pool, record, task, end, grants);
     else
-        run_tombstone(pool, record, task, end, grants);
+        lanepool_i_run_end(pool, record, task, outcome, end, grants);
 }
 
 /* --- chains --- */
@@ -480,9 +201,9 @@ static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i
 {
     lanepool_i_thread_record *record = worker->record;
     lanepool_i_grants grants;
-    ending end;
+    lanepool_i_ending end;
     attend_at_new_epoch(pool, record, task);
-    enum outcome outcome = call_task(pool, record, task, &end);
+    lanepool_i_outcome outcome = call_task(pool, record, task, &end);
     end_by_outcome(pool, record, task, outcome, &end, &grants);
     lanepool_i_worker_ran_one(worker);
     if (grants.ready.count == 0)
@@ -513,8 +234,8 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_wait *helper)
 {
     lanepool_i_grants grants;
-    ending end;
-    enum outcome outcome = call_task(pool, record, task, &end);
+    lanepool_i_ending end;
+    lanepool_i_outcome outcome = call_task(pool, record, task, &end);
     /* While the block still belongs to the task: a walk may read it. */
     if (helper != NULL)
         lanepool_i_waits_end_help(&pool->waits, helper);
@@ -533,42 +254,14 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
     while ((task = load_relaxed(&record->running)) != NULL) {
         store_release(&record->running, load_relaxed(&task->next));
         lanepool_i_grants grants;
-        ending end = { future_by_word(task, load_relaxed(&task->word)),
-                       { LANEPOOL_ABANDONED, 0, NULL },
-                       lanepool_i_call_record_of(pool->call_records, task) };
-        end_by_outcome(pool, record, task, end.call == NULL ? ENDED : RETURNED_WITH_RECORD, &end,
+        lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)),
+                                  { LANEPOOL_ABANDONED, 0, NULL },
+                                  lanepool_i_call_record_of(pool->call_records, task) };
+        end_by_outcome(pool, record, task,
+                       end.call == NULL ? LANEPOOL_I_ENDED : LANEPOOL_I_RETURNED_WITH_RECORD, &end,
                        &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }
-}
-
-void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
-                                   lanepool_cancelled_fn cancelled, void *context,
-                                   lanepool_status why)
-{
-    if (cancelled == NULL)
-        return;
-    record->callbacks++;
-    cancelled(context, why);
-    record->callbacks--;
-}
-
-void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
-                                       lanepool_status status)
-{
-    ending end = { future, { status, 0, NULL }, NULL };
-    if (future != NULL)
-        complete_future(record, &end);
-}
-
-void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_task *task, const lanepool_result *result)
-{
-    ending end = { task->as.wide.future, *result, NULL };
-    lanepool_i_count_up(&record->ran, 1);
-    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
-    complete_future(record, &end);
-    lanepool_i_run_dispose(pool, record, task);
 }
 
 int lanepool_i_run_work(lanepool_run *run, void *context)

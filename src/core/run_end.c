@@ -1,0 +1,273 @@
+/* Owns the ends of tasks: what follows a failure, cancelled tasks, tasks whose call has a record,
+ * futures and callbacks. */
+#include "core/run_end.h"
+
+#include "future/attempts.h"
+
+/* --- disposing of a task --- */
+
+static inline size_t class_by_word(uint64_t word)
+{
+    return (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+}
+
+/* A pump's task has a reference to its member until its block is given back. */
+static void release_pump_member(const lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_for_pump(task))
+        lanepool_i_future_release(task->as.wide.future);
+}
+
+static bool recycle_block(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task)
+{
+    bool taken = false;
+    for (size_t i = 0; pool->slots.recycle[i] != NULL && !taken; i++)
+        taken = pool->slots.recycle[i]->recycle(pool, record, task);
+    return taken;
+}
+
+/* A task whose block is kept for another run is not released: it continues. */
+static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
+                                                   lanepool_i_thread_record *record,
+                                                   lanepool_i_task *task, uint64_t word)
+{
+    if (recycle_block(pool, record, task)) {
+        lanepool_i_run_count_finished(pool, record, word);
+        return;
+    }
+    lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
+    release_pump_member(task);
+    lanepool_i_features_dispose(pool, record, task);
+    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+}
+
+static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task, uint64_t word)
+{
+    if ((word & LANEPOOL_I_WIDE) != 0)
+        dispose_wide(pool, record, task, word);
+    else
+        lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+}
+
+void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
+                                 void *context)
+{
+    if (release == NULL)
+        return;
+    record->callbacks++;
+    release(context);
+    record->callbacks--;
+}
+
+void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     lanepool_i_task *task)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) != 0) {
+        lanepool_i_features_dispose(pool, record, task);
+        release_pump_member(task);
+    }
+    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+}
+
+void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task)
+{
+    dispose_task(pool, record, task, load_relaxed(&task->word));
+}
+
+static void complete_future(lanepool_i_thread_record *record, const lanepool_i_ending *end)
+{
+    record->callbacks++;
+    lanepool_i_future_complete(end->future, &end->result);
+    record->callbacks--;
+}
+
+/* --- ending a task --- */
+
+void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   const lanepool_i_task *task, const lanepool_result *result,
+                                   bool is_last)
+{
+    const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (pool->options.on_error == NULL || (attempts != NULL && attempts->ends_uncalled))
+        return;
+    lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
+                             result->status, result->code,  attempts != NULL ? attempts->failed : 1,
+                             is_last };
+    record->callbacks++;
+    pool->options.on_error(pool->options.user, &error);
+    record->callbacks--;
+}
+
+static bool calls_back(const lanepool_i_task *task, const lanepool_i_ending *end)
+{
+    return lanepool_i_task_callbacks(task).release != NULL ||
+           (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
+}
+
+static LANEPOOL_I_COLD bool take_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_task *task, const lanepool_i_ending *end,
+                                        bool has_lanes, lanepool_i_grants *grants)
+{
+    bool taken = false;
+    for (size_t i = 0; pool->slots.failed[i] != NULL && !taken; i++)
+        taken = pool->slots.failed[i]->failed(pool, record, task, &end->result, has_lanes, grants);
+    return taken;
+}
+
+/* Ends a task, unless it is retried or parked. Leaves the tasks that became ready in the grants,
+ * unless a callback might delay them.
+ *
+ * Without `has_lanes` a receiver has the task's lanes, and they are not released. The task's
+ * entries still name them, since a census may be reading the task, but it does not have them any
+ * more. */
+static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task, const lanepool_i_ending *end, bool has_lanes,
+                               lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    *grants = lanepool_i_no_grants(record->ring);
+    if (end->result.status != LANEPOOL_OK &&
+        take_failed(pool, record, task, end, has_lanes, grants))
+        return;
+    lanepool_i_count_up(&record->ran, 1);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
+    if (end->result.status != LANEPOOL_OK)
+        lanepool_i_run_report_failure(pool, record, task, &end->result, true);
+    bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
+    if (has_lanes)
+        pool->rule->finish(pool, record, task, grants);
+    lanepool_i_count_grants(record, grants);
+    if (queue_first)
+        lanepool_i_router_put_ready(pool, record, &grants->ready);
+    if (end->future != NULL)
+        complete_future(record, end);
+    if (pool->rule->reap == NULL)
+        dispose_task(pool, record, task, word);
+    else
+        lanepool_i_router_reap_later(pool, record, task);
+    if (PLANTED(LATE_TOUCH))
+        task->context = NULL;
+}
+
+/* --- tombstones --- */
+
+void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task)
+{
+    uint64_t bits = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
+    if ((fetch_or_acq_rel(&task->word, bits) & LANEPOOL_I_TOMBSTONE) == 0)
+        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+}
+
+/* Releases a tombstone's lanes. Its canceller calls it, completes its future, and releases its
+ * context. */
+static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          lanepool_i_task *task, const lanepool_i_ending *end,
+                                          lanepool_i_grants *grants)
+{
+    *grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_run_set_tombstone(record, task);
+    if (end->future != NULL)
+        lanepool_i_future_drop_tombstone(end->future);
+    pool->rule->finish(pool, record, task, grants);
+    lanepool_i_count_grants(record, grants);
+    if (pool->rule->reap == NULL)
+        lanepool_i_run_dispose_silently(pool, record, task);
+    else
+        lanepool_i_router_reap_later(pool, record, task);
+}
+
+/* --- tasks whose call has a record --- */
+
+/* A receiver becomes the first of the ready tasks. It counts as ready before the giver counts as
+ * finished. */
+static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               lanepool_i_task *task, const lanepool_i_ending *end,
+                                               lanepool_i_grants *grants)
+{
+    bool detached = lanepool_i_call_record_is_detached(end->call);
+    lanepool_i_task *receiver = lanepool_i_call_record_end(pool, end->call);
+    lanepool_i_count_up(&record->readied, receiver != NULL);
+    settle_task(pool, record, task, end, receiver == NULL, grants);
+    if (receiver != NULL)
+        lanepool_i_grants_add(grants, receiver);
+    if (detached) {
+        lanepool_i_router_put_ready(pool, record, &grants->ready);
+        lanepool_i_lifecycle_count_out(pool, record);
+    }
+}
+
+static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               lanepool_i_task *task, lanepool_i_ending *end,
+                                               lanepool_i_grants *grants)
+{
+    *grants = lanepool_i_no_grants(record->ring);
+    if (lanepool_i_call_record_returned(end->call, &end->result))
+        settle_with_record(pool, record, task, end, grants);
+    else if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        lanepool_i_call_records_end_all(pool, record, false);
+}
+
+void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, lanepool_i_call_record *call,
+                                  lanepool_result result)
+{
+    lanepool_i_grants grants;
+    lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)), result,
+                              call };
+    if (call != NULL) {
+        settle_with_record(pool, record, task, &end, &grants);
+    } else {
+        settle_task(pool, record, task, &end, true, &grants);
+        lanepool_i_router_put_ready(pool, record, &grants.ready);
+    }
+    lanepool_i_lifecycle_attend(pool, record);
+}
+
+void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task, lanepool_i_outcome outcome, lanepool_i_ending *end,
+                        lanepool_i_grants *grants)
+{
+    if (outcome == LANEPOOL_I_ENDED)
+        settle_task(pool, record, task, end, true, grants);
+    else if (outcome == LANEPOOL_I_RETURNED_WITH_RECORD)
+        return_with_record(pool, record, task, end, grants);
+    else
+        run_tombstone(pool, record, task, end, grants);
+}
+
+/* --- for other callers --- */
+
+void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
+                                   lanepool_cancelled_fn cancelled, void *context,
+                                   lanepool_status why)
+{
+    if (cancelled == NULL)
+        return;
+    record->callbacks++;
+    cancelled(context, why);
+    record->callbacks--;
+}
+
+void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
+                                       lanepool_status status)
+{
+    lanepool_i_ending end = { future, { status, 0, NULL }, NULL };
+    if (future != NULL)
+        complete_future(record, &end);
+}
+
+void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *task, const lanepool_result *result)
+{
+    lanepool_i_ending end = { task->as.wide.future, *result, NULL };
+    lanepool_i_count_up(&record->ran, 1);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
+    complete_future(record, &end);
+    lanepool_i_run_dispose(pool, record, task);
+}
