@@ -245,7 +245,8 @@ void lanepool_i_census_take_running(lanepool_i_census *census)
 
 void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants)
 {
-    census->pool->rule->census_end(census, grants);
+    if (census->pool->rule->thaw != NULL)
+        census->pool->rule->thaw(census->pool, grants);
 }
 
 static void free_retained_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,

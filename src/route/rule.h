@@ -89,11 +89,11 @@ typedef struct lanepool_i_rule {
                                     lanepool_claim *plain_claims, size_t *count);
     /* R: calls `found` for every task that directly waits for `task` and has a ticket before
      * `limit`. May leave out a task that it has found since the walk began. The lanes that it
-     * freezes stay frozen until `end_walk`. */
+     * freezes stay frozen until `thaw`. */
     void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                            void (*found)(lanepool_i_task *dependent, void *context), void *context);
-    void (*end_walk)(lanepool_pool *pool, lanepool_i_thread_record *record,
-                     lanepool_i_grants *grants);
+    /* R: thaws the lanes that a walk or a census has frozen. NULL if they freeze none. */
+    void (*thaw)(lanepool_pool *pool, lanepool_i_grants *grants);
 
     /* --- a census, by R --- */
 
@@ -104,8 +104,6 @@ typedef struct lanepool_i_rule {
     /* Describes the lane of an entry; `granted` is set to the number of its granted entries. */
     void (*census_lane)(const lanepool_i_census *census, const void *lane,
                         lanepool_snapshot_lane *described, char *name, size_t size);
-    /* Thaws the lanes. */
-    void (*census_end)(lanepool_i_census *census, lanepool_i_grants *grants);
     /* Returns true if the task has finished. For rules that do not see all tasks at one moment. */
     bool (*census_is_finished)(lanepool_i_task *task);
 } lanepool_i_rule;

@@ -127,10 +127,8 @@ static void clear_visited_entries(lanepool_i_lane *lane)
     }
 }
 
-void lanepool_i_lanes_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_grants *grants)
+void lanepool_i_lanes_thaw(lanepool_pool *pool, lanepool_i_grants *grants)
 {
-    (void)record;
     while (pool->lane_table.frozen != NULL) {
         lanepool_i_lane *lane = pool->lane_table.frozen;
         pool->lane_table.frozen = lane->use.link;
@@ -189,9 +187,4 @@ void lanepool_i_lanes_census_lane(const lanepool_i_census *census, const void *l
             ? 0
             : lanepool_i_key_name(census->pool, census->record, &lane->key, name, size - 1);
     name[used] = '\0';
-}
-
-void lanepool_i_lanes_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
-{
-    lanepool_i_lanes_end_walk(census->pool, census->record, grants);
 }

@@ -37,19 +37,16 @@ void lanepool_i_lanes_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
 void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                                      void (*found)(lanepool_i_task *dependent, void *context),
                                      void *context);
-void lanepool_i_lanes_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_grants *grants);
+void lanepool_i_lanes_thaw(lanepool_pool *pool, lanepool_i_grants *grants);
 void lanepool_i_lanes_census_begin(lanepool_i_census *census);
 void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index);
 void lanepool_i_lanes_census_lane(const lanepool_i_census *census, const void *lane_address,
                                   lanepool_snapshot_lane *described, char *name, size_t size);
-void lanepool_i_lanes_census_end(lanepool_i_census *census, lanepool_i_grants *grants);
 
 /* The part of a rule's table that these functions fill. */
 #define LANEPOOL_I_LANES_FUNCTIONS                                                          \
     .collect = lanepool_i_lanes_collect, .each_dependent = lanepool_i_lanes_each_dependent, \
-    .end_walk = lanepool_i_lanes_end_walk, .census_begin = lanepool_i_lanes_census_begin,   \
-    .census_entries = lanepool_i_lanes_census_entries,                                      \
-    .census_lane = lanepool_i_lanes_census_lane, .census_end = lanepool_i_lanes_census_end
+    .thaw = lanepool_i_lanes_thaw, .census_begin = lanepool_i_lanes_census_begin,           \
+    .census_entries = lanepool_i_lanes_census_entries, .census_lane = lanepool_i_lanes_census_lane
 
 #endif

@@ -388,12 +388,6 @@ static void predicate_census_entries(lanepool_i_census *census, size_t index)
                                     lanepool_i_claim_mode(&entries[i]), !waits);
 }
 
-static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
-{
-    (void)census;
-    (void)grants;
-}
-
 static bool predicate_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
                                   const lanepool_i_lane *lane)
 {
@@ -447,6 +441,5 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .census_begin = predicate_census_begin,
     .census_entries = predicate_census_entries,
     .census_lane = lanepool_i_claimants_census_lane,
-    .census_end = predicate_census_end,
     .census_is_finished = predicate_is_finished,
 };

@@ -23,15 +23,15 @@ static bool find_awaited(lanepool_i_wait *wait)
 
 /* If the future completes during the walk, the verdict is MAY_WAIT, whatever the walk has found:
  * the awaited block may have been reused. */
-static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_wait *wait, lanepool_i_grants *grants)
+static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_wait *wait,
+                                      lanepool_i_grants *grants)
 {
     if (!find_awaited(wait))
         return LANEPOOL_I_MAY_WAIT;
     lanepool_i_walk walk;
     lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
     bool reached = lanepool_i_walk_from(&walk, wait->task);
-    lanepool_i_walk_end(&walk, record, grants);
+    lanepool_i_walk_end(&walk, grants);
     fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_VISITED);
     if (!find_awaited(wait))
         return LANEPOOL_I_MAY_WAIT;
@@ -63,7 +63,7 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
     lanepool_i_wait *wait = LANEPOOL_I_ITEM(message, lanepool_i_wait, message);
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
-        uint32_t verdict = check_deadlock_locked(pool, record, wait, grants);
+        uint32_t verdict = check_deadlock_locked(pool, wait, grants);
         if (verdict != LANEPOOL_I_MAY_WAIT)
             wait->awaited = NULL;
         else
@@ -78,9 +78,8 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
 /* --- helping --- */
 
 /* Takes the first ready task from which the walk reaches the awaited one, and leaves the others. */
-static void choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                 lanepool_i_wait *wait, lanepool_i_tasks *ready,
-                                 lanepool_i_grants *grants)
+static void choose_needed_locked(lanepool_pool *pool, lanepool_i_wait *wait,
+                                 lanepool_i_tasks *ready, lanepool_i_grants *grants)
 {
     lanepool_i_tasks others = { NULL, NULL, 0 };
     lanepool_i_tasks tried = { NULL, NULL, 0 };
@@ -95,7 +94,7 @@ static void choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *
         else
             lanepool_i_tasks_add(earlier ? &tried : &others, task);
     }
-    lanepool_i_walk_end(&walk, record, grants);
+    lanepool_i_walk_end(&walk, grants);
     if (chosen != NULL)
         fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_VISITED);
     while ((task = lanepool_i_tasks_take(&tried)) != NULL) {
@@ -124,9 +123,9 @@ void lanepool_i_wait_find_needed(lanepool_pool *pool, lanepool_i_thread_record *
     /* Check for a stop only now: a task that became ready after a stop must not start. */
     if (!lanepool_i_workers_are_stopped(&pool->workers) &&
         load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
-        choose_needed_locked(pool, record, wait, &ready, &grants);
+        choose_needed_locked(pool, wait, &ready, &grants);
         if (wait->helping == NULL && pump != NULL) {
-            choose_needed_locked(pool, record, wait, &pump->ready, &grants);
+            choose_needed_locked(pool, wait, &pump->ready, &grants);
             lanepool_i_pump_update_flag_locked(pump);
         }
     }

@@ -126,14 +126,13 @@ bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
     return walk->reached;
 }
 
-void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record,
-                         lanepool_i_grants *grants)
+void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_grants *grants)
 {
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(&walk->found)) != NULL)
         clear_visited(task);
     LANEPOOL_I_EACH(lanepool_i_wait, wait, &walk->waits->inside, inside)
         clear_visited(wait->task);
-    if (walk->pool->rule->end_walk != NULL)
-        walk->pool->rule->end_walk(walk->pool, record, grants);
+    if (walk->pool->rule->thaw != NULL)
+        walk->pool->rule->thaw(walk->pool, grants);
 }

@@ -33,7 +33,6 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
 /* Walks on from a task that has started, or that is ready and in no list. Returns true if the walk
  * reaches the target. */
 bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source);
-void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record,
-                         lanepool_i_grants *grants);
+void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_grants *grants);
 
 #endif
