@@ -120,9 +120,9 @@ static size_t choose_best_lane(const lanepool_pool *pool)
 {
     const lanepool_i_worker_lane *lanes = pool->worker_lanes.lanes;
     size_t best = 0;
-    size_t best_count = load_relaxed(&lanes[0].count);
+    uint64_t best_count = lanes[0].entered - load_relaxed(&lanes[0].left);
     for (size_t i = 1; i < pool->workers.worker_count; i++) {
-        size_t count = load_relaxed(&lanes[i].count);
+        uint64_t count = lanes[i].entered - load_relaxed(&lanes[i].left);
         if (lanes[i].covered_conflicts > lanes[best].covered_conflicts ||
             (lanes[i].covered_conflicts == lanes[best].covered_conflicts && count < best_count)) {
             best = i;
@@ -167,21 +167,23 @@ static void choose_covering_set(lanepool_pool *pool, lanepool_i_task *task)
     } while (pool->worker_lanes.conflicts != NULL);
 }
 
-/* The router's own count holds the task back until it has been appended to all its lanes. */
+/* The router's own count holds a rollup back until it has been appended to all its lanes. A task of
+ * one lane may have ended when its append returns. */
 static void enter_lanes(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t lanes = task->as.wide.count;
     uint32_t granted = 0;
-    lanepool_i_countdown_set(task, lanes + 1);
+    lanepool_i_countdown_set(task, lanepool_i_countdown_start(lanes));
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
-        fetch_add_relaxed(&pool->worker_lanes.lanes[worker_of_lane(lane)].count, 1);
+        pool->worker_lanes.lanes[worker_of_lane(lane)].entered++;
         lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
         uintptr_t link = lanepool_i_link_to(&entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
         granted += lanepool_i_lane_append(lane, link, grants);
     }
-    lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
+    if (lanes > 1 || granted == 1)
+        lanepool_i_lanes_count_arrivals(task, lanes, granted, grants);
 }
 
 /* --- the rule --- */
@@ -218,7 +220,7 @@ static void workers_finish(lanepool_pool *pool, lanepool_i_thread_record *record
     store_release(&queued_of(pool, task)->finished, true);
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
         size_t index = worker_of_lane(lanepool_i_entry_lane(task, i));
-        fetch_sub_relaxed(&pool->worker_lanes.lanes[index].count, 1);
+        lanepool_i_count_up(&pool->worker_lanes.lanes[index].left, 1);
     }
     lanepool_i_lanes_finish(pool, record, task, grants);
 }

@@ -26,10 +26,12 @@
 
 #include "route/claimants.h"
 
-/* One worker's lane. Guards: A atomic, R role's holder. */
+/* One worker's lane. Its number of entries is only a hint where to append. Guards: A atomic, R
+ * role's holder. */
 typedef struct lanepool_i_worker_lane {
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_lane lane;
-    _Atomic size_t count;     /* A: its unfinished entries; only a hint where to append */
+    _Atomic uint64_t left;    /* A: entries ever released; the thread that has the lane writes */
+    uint64_t entered;         /* R: entries ever appended */
     size_t covered_conflicts; /* R: while a covering set is chosen: conflicts with entries here */
 } lanepool_i_worker_lane;
 

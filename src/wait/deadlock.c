@@ -60,6 +60,7 @@ static void allow_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_message *message, lanepool_i_grants *grants)
 {
+    (void)record;
     lanepool_i_wait *wait = LANEPOOL_I_ITEM(message, lanepool_i_wait, message);
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
