@@ -74,11 +74,11 @@ static lanepool_i_quarantined *exchange_for_oldest(lanepool_i_quarantine *quaran
     if (!quarantine->is_closed && LANEPOOL_I_QUARANTINE_MAX > 0) {
         freed = NULL;
         lanepool_i_list_add(&quarantine->parts, &part->link);
-        if (quarantine->count < LANEPOOL_I_QUARANTINE_MAX)
-            quarantine->count++;
-        else
+        if (++quarantine->count > LANEPOOL_I_QUARANTINE_MAX) {
             freed = LANEPOOL_I_ITEM(lanepool_i_list_take(&quarantine->parts),
                                     lanepool_i_quarantined, link);
+            quarantine->count--;
+        }
     }
     lanepool_i_mutex_unlock(&quarantine->lock);
     return freed;
