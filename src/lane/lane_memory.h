@@ -12,8 +12,8 @@
  *
  * Reserved memory is mapped but not touched: until it is used it costs addresses only.
  *
- * In a pool with priorities each lane has room *beside* it: as much memory again, at a fixed
- * distance.
+ * If a feature links the tasks of a lane, each lane has room *beside* it: as much memory again, at
+ * a fixed distance.
  */
 #ifndef LANEPOOL_SRC_LANE_LANE_MEMORY_H
 #define LANEPOOL_SRC_LANE_LANE_MEMORY_H
