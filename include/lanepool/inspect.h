@@ -295,6 +295,12 @@ typedef enum lanepool_event_type {
 #define LANEPOOL_EVENT_SHARED  ((uint32_t)1) /**< the claim is SHARED */
 #define LANEPOOL_EVENT_GRANTED ((uint32_t)2) /**< at once: no ARRIVE follows */
 
+/** Returns the claim's lanepool_mode. @param detail Of an ENTER event. */
+static inline uint32_t lanepool_event_mode(uint32_t detail)
+{
+    return (detail & LANEPOOL_EVENT_SHARED) != 0 ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+}
+
 /** In the detail of LANEPOOL_EVENT_RELEASE: released while it runs, or cancelled before it ran. */
 #define LANEPOOL_EVENT_EARLY ((uint32_t)1)
 

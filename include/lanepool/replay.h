@@ -92,7 +92,7 @@ typedef struct lanepool_replay_entry {
     size_t lane;          /**< its lane; NONE with an `is_compatible` */
     uint64_t object;      /**< as in its event */
     uint8_t object_type;  /**< as in its event */
-    bool shared;          /**< the claim is SHARED */
+    uint8_t mode;         /**< the claim's lanepool_mode */
     uint64_t enter_ns;    /**< when it entered */
     uint64_t arrive_ns;   /**< when it was granted */
     uint64_t release_ns;  /**< when it was released; without a grant: given up */

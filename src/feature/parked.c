@@ -94,11 +94,11 @@ static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempt
     size_t changed = 0;
     if (attempts->pool->rule->route_with_hold == NULL)
         return 0;
-    for (size_t i = 0; i < lanepool_i_task_count(attempts->suspended.task); i++) {
-        lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(attempts->suspended.task)[i];
-        if (lanepool_i_lane_is_void(entry->entry.at.lane))
+    lanepool_i_task *task = attempts->suspended.task;
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        if (!lanepool_i_entry_blocks(task, i))
             continue;
-        change(failures, entry);
+        change(failures, &lanepool_i_entries_wide(task)[i]);
         changed++;
     }
     return changed;

@@ -11,8 +11,7 @@
 /* It can count eight million entries. */
 static bool void_lane_has_room(const lanepool_i_failures *failures)
 {
-    return (load_relaxed(&failures->void_lane.word) & LANEPOOL_I_LANE_ACTIVE) <
-           LANEPOOL_I_LANE_ACTIVE;
+    return lanepool_i_lane_granted_count(&failures->void_lane) < LANEPOOL_I_LANE_ACTIVE;
 }
 
 /* Returns the record of a task that leaves poisoned lanes, else NULL. A tombstone gives up its

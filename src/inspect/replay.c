@@ -114,7 +114,7 @@ static void feed_enter(lanepool_i_replay *replay, size_t task, const lanepool_ev
     bool is_added = entry == NONE;
     if (is_added) {
         entry = lanepool_i_replay_add_entry(replay, task, event, false);
-        replay->entries[entry].shared = (event->detail & LANEPOOL_EVENT_SHARED) != 0;
+        replay->entries[entry].mode = (uint8_t)lanepool_event_mode(event->detail);
     }
     bool is_granted =
         (event->detail & LANEPOOL_EVENT_GRANTED) != 0 && lanepool_i_replay_grant(replay, entry);

@@ -214,7 +214,8 @@ bool lanepool_i_replay_release(lanepool_i_replay *replay, size_t index)
     return true;
 }
 
-/* Gives up the tasks in front of a granted entry: they must be over, unless both share the lane. */
+/* Gives up the tasks in front of a granted entry: they must be over, unless their modes
+ * overlap. */
 static void give_up_before(lanepool_i_replay *replay, size_t index)
 {
     const lanepool_replay_entry *entry = &replay->entries[index];
@@ -222,7 +223,7 @@ static void give_up_before(lanepool_i_replay *replay, size_t index)
     size_t before = lane->first_open;
     while (before != index && before != NONE) {
         size_t next = replay->entries[before].next;
-        if (!entry->shared || !replay->entries[before].shared) {
+        if (!lanepool_modes_overlap(entry->mode, replay->entries[before].mode)) {
             lanepool_i_replay_give_up(replay, replay->entries[before].task);
             next = lane->first_open; /* giving up may have released more entries */
         }

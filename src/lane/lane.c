@@ -152,7 +152,9 @@ static inline uint64_t measure_run(uintptr_t head, uintptr_t *behind)
     uint64_t count = 1;
     uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
     lanepool_mode mode = lanepool_i_link_mode(head);
-    for (; lanepool_modes_overlap(mode, lanepool_i_link_mode(next)) && count < ACTIVE_MASK; count++)
+    for (; next != 0 && lanepool_modes_overlap(mode, lanepool_i_link_mode(next)) &&
+           count < ACTIVE_MASK;
+         count++)
         next = load_acquire(&lanepool_i_link_entry(next)->next);
     *behind = next;
     return count;

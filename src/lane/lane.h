@@ -83,7 +83,6 @@ static inline uintptr_t lanepool_i_link_to(const lanepool_i_entry *entry, uintpt
     return (uintptr_t)entry | format | lanepool_i_mode_put(mode, LANEPOOL_I_LINK_MODE_SHIFT);
 }
 
-/* The mode of no link, 0, overlaps with no mode. */
 static inline lanepool_mode lanepool_i_link_mode(uintptr_t link)
 {
     return lanepool_i_mode_at(link, LANEPOOL_I_LINK_MODE_SHIFT);
@@ -269,6 +268,12 @@ static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_gra
     uint64_t word = load_acquire(&lane->word);
     if ((word & LANEPOOL_I_LANE_BLOCKED) != 0 || !cas_acq_rel(&lane->word, &word, word - 1))
         lanepool_i_lane_release_slowly(lane, word, grants);
+}
+
+/* Returns how many entries are granted and not yet released. */
+static inline size_t lanepool_i_lane_granted_count(const lanepool_i_lane *lane)
+{
+    return (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
 }
 
 /* Returns true if no entry is granted or waits; then no other thread accesses the lane. Role's

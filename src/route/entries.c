@@ -65,10 +65,8 @@ void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *ta
             set_entry_tombstone(task, i);
         if (lanepool_i_lane_is_frozen(lane))
             lanepool_i_lane_thaw(lane, grants);
-        if (waiting > 0 && granted && !PLANTED(TOMBSTONE_KEEPS_LANE)) {
-            lanepool_i_lane_trace_early(lane, task, grants->ring);
-            lanepool_i_lane_release(lane, grants);
-        }
+        if (waiting > 0 && granted && !PLANTED(TOMBSTONE_KEEPS_LANE))
+            lanepool_i_entry_release_early(task, i, grants);
     }
     if (waiting == 0)
         return;
@@ -111,12 +109,10 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lane
         i++;
     if (i == count)
         return false;
-    lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave_entry(pool, task, i);
+    lanepool_i_entry_release_early(task, i, grants);
     drop_entry(task, i);
-    lanepool_i_lane_trace_early(lane, task, grants->ring);
-    lanepool_i_lane_release(lane, grants);
     return true;
 }
 

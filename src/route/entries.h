@@ -47,6 +47,44 @@ static inline bool lanepool_i_entry_is_granted(lanepool_i_task *task, size_t i)
                                     lanepool_i_task_ticket(lanepool_i_link_task(head)));
 }
 
+/* Returns true if the granted entry makes tasks wait that conflict with its claim. */
+static inline bool lanepool_i_entry_blocks(lanepool_i_task *task, size_t i)
+{
+    return !lanepool_i_lane_is_void(lanepool_i_entry_lane(task, i));
+}
+
+static inline void lanepool_i_entry_release_traced(lanepool_i_lane *lane,
+                                                   const lanepool_i_task *task,
+                                                   lanepool_i_grants *grants)
+{
+    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                          lanepool_i_lane_type(lane));
+    lanepool_i_lane_release(lane, grants);
+}
+
+/* W: releases a granted entry of a plain task that has ended. */
+static inline void lanepool_i_entry_release_plain(const lanepool_i_task *task, size_t i,
+                                                  lanepool_i_grants *grants)
+{
+    lanepool_i_entry_release_traced(task->as.plain[i].at.lane, task, grants);
+}
+
+/* W: releases a granted entry of a wide task that has ended. */
+static inline void lanepool_i_entry_release_wide(lanepool_i_task *task, size_t i,
+                                                 lanepool_i_grants *grants)
+{
+    lanepool_i_entry_release_traced(lanepool_i_entries_wide(task)[i].entry.at.lane, task, grants);
+}
+
+/* R: releases a granted entry of a task that has not ended, or of a tombstone. */
+static inline void lanepool_i_entry_release_early(lanepool_i_task *task, size_t i,
+                                                  lanepool_i_grants *grants)
+{
+    lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+    lanepool_i_lane_trace_early(lane, task, grants->ring);
+    lanepool_i_lane_release(lane, grants);
+}
+
 /* R: makes the entries of a cancelled task block nothing more; see `split_tombstone` in rule.h. */
 void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
                                         lanepool_i_grants *grants);

@@ -8,22 +8,13 @@
 
 /* --- finishing --- */
 
-static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *task,
-                                  lanepool_i_grants *grants)
-{
-    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
-                          lanepool_i_lane_type(lane));
-    lanepool_i_lane_release(lane, grants);
-}
-
 static __attribute__((noinline)) void finish_wide(lanepool_pool *pool, lanepool_i_task *task,
                                                   lanepool_i_grants *grants)
 {
-    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++)
-        release_traced(entries[i].entry.at.lane, task, grants);
+        lanepool_i_entry_release_wide(task, i, grants);
 }
 
 void lanepool_i_lanes_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -37,7 +28,7 @@ void lanepool_i_lanes_finish(lanepool_pool *pool, lanepool_i_thread_record *reco
     }
     size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++)
-        release_traced(task->as.plain[i].at.lane, task, grants);
+        lanepool_i_entry_release_plain(task, i, grants);
 }
 
 /* --- hand-back --- */
@@ -82,7 +73,7 @@ static uintptr_t first_dependent(lanepool_i_lane *lane, lanepool_i_task *task, s
     uintptr_t link =
         load_relaxed(lanepool_i_entry_is_granted(task, i) ? lanepool_i_lane_head(lane)
                                                           : &lanepool_i_entry_at(task, i)->next);
-    while (lanepool_modes_overlap(mode, lanepool_i_link_mode(link)) &&
+    while (link != 0 && lanepool_modes_overlap(mode, lanepool_i_link_mode(link)) &&
            !is_entry_visited(lanepool_i_link_entry(link)))
         link = load_relaxed(&lanepool_i_link_entry(link)->next);
     return link;
@@ -180,7 +171,7 @@ void lanepool_i_lanes_census_lane(const lanepool_i_census *census, const void *l
     const lanepool_i_lane *lane = lane_address;
     described->number = lanepool_i_lane_number(lane);
     described->type = lanepool_i_lane_type(lane);
-    described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
+    described->granted = lanepool_i_lane_granted_count(lane);
     described->paused = lanepool_i_lane_table_gate(&census->pool->lane_table, lane) != NULL;
     size_t used =
         lanepool_i_lane_is_of_worker(lane)

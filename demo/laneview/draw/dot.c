@@ -67,7 +67,7 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
     struct text label = { 0 };
     describe_task(&label, model, entry->task);
     add_state(&label, model, entry->task, is_granted);
-    if (entry->shared) {
+    if (entry->mode == LANEPOOL_SHARED) {
         text_add(&label, " (shared)");
     }
     text_add(dot, "  e%zu [%s, ", index,

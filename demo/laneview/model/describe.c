@@ -218,7 +218,8 @@ void describe_history(struct text *text, const struct model *model, size_t task)
             bool is_given_up = entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN &&
                                entry->release_ns != LANEPOOL_REPLAY_UNSEEN;
             text_add(text, "%s%s%s%s", before, model->lanes[entry->lane].name,
-                     entry->shared ? " (shared)" : "", is_given_up ? " (given up)" : "");
+                     entry->mode == LANEPOOL_SHARED ? " (shared)" : "",
+                     is_given_up ? " (given up)" : "");
         }
         index = entry->next_of_task;
     }
