@@ -132,6 +132,7 @@ Test(trace, a_task_leaves_its_events_in_order)
     expect_eq(enter->object, 42);
     expect_eq(enter->object_type, LANEPOOL_EVENT_LANE_ID);
     expect_eq(enter->detail, LANEPOOL_EVENT_SHARED | LANEPOOL_EVENT_GRANTED);
+    expect_eq(lanepool_event_mode(enter->detail), LANEPOOL_SHARED);
     expect_eq(find(events, count, LANEPOOL_EVENT_START, step.ticket, 0)->thread, 0);
     expect_eq(find(events, count, LANEPOOL_EVENT_END, step.ticket, 0)->detail, LANEPOOL_FAILED);
     lanepool_trace_close(reader);
@@ -166,6 +167,7 @@ Test(trace, a_latched_rollup_is_seen_to_arrive)
     expect_eq(first->detail, 0);
     expect_eq(second->object, 2);
     expect_eq(second->detail, LANEPOOL_EVENT_GRANTED);
+    expect_eq(lanepool_event_mode(second->detail), LANEPOOL_EXCLUSIVE);
     expect_eq(arrive->object, 1);
     expect(release < arrive && arrive < ready);
     expect(find(events, count, LANEPOOL_EVENT_ARRIVE, rollup.ticket, 1) == NULL);
