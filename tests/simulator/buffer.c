@@ -9,7 +9,8 @@
 
 #include "simulator/state.h"
 
-enum { DRAIN_ONE_IN = 8 };
+/* At each step, one store becomes visible with this chance. */
+enum { DRAIN_ONE_IN = 8, DRAIN_ONE_IN_SLOWLY = 256 };
 
 static void write_out(const struct sim_delayed *store)
 {
@@ -66,7 +67,8 @@ void sim_empty_buffer(void)
 
 void sim_buffers_drain_some(void)
 {
-    if (sim.options.strategy == SIM_EXHAUSTIVE || sim_random_below(DRAIN_ONE_IN) != 0)
+    uint32_t one_in = sim.options.slow_buffers ? DRAIN_ONE_IN_SLOWLY : DRAIN_ONE_IN;
+    if (sim.options.strategy == SIM_EXHAUSTIVE || sim_random_below(one_in) != 0)
         return;
     struct sim_fiber *fiber = &sim.fibers[sim_random_below(sim.fiber_count)];
     if (fiber->store_count == 0)

@@ -156,7 +156,8 @@ struct sim_options sim_options_draw(uint64_t seed)
     return (struct sim_options){ .seed = seed,
                                  .strategy = (enum sim_strategy)sim_random_below(SIM_STRATEGIES),
                                  .buffers = sim_random_below(2) != 0,
-                                 .eager = sim_random_below(4) == 0 };
+                                 .eager = sim_random_below(4) == 0,
+                                 .slow_buffers = sim_random_below(2) != 0 };
 }
 
 const char *sim_strategy_name(enum sim_strategy strategy)

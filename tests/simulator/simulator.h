@@ -28,6 +28,7 @@ struct sim_options {
     uint64_t seed;
     enum sim_strategy strategy;
     bool buffers;         /* stores are delayed, as on x86 */
+    bool slow_buffers;    /* they are delayed for longer */
     bool eager;           /* time may pass while fibers are ready */
     uint64_t steps_max;   /* a run with more steps fails as endless; 0: a million */
     uint64_t fault;       /* the number of the fault point that fails, from 1; 0: none */
