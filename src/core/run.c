@@ -88,7 +88,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     bool starts = lanepool_i_future_start(end->future);
     if (!starts)
         return LANEPOOL_I_WAS_CANCELLED;
-    if (end->future->phase == LANEPOOL_I_PHASE_RUNNING) {
+    if (lanepool_i_future_phase(end->future) == LANEPOOL_I_PHASE_RUNNING) {
         lanepool_i_expiry_started(end->future);
         return LANEPOOL_I_CALLED;
     }

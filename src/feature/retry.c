@@ -143,14 +143,14 @@ static void unlist_ready(lanepool_i_attempts *attempts)
 }
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
- * counted from 0, an earlier request does not count. Only this thread moves a SUSPENDED task, so it
- * may read the phase without the lock. */
+ * counted from 0, an earlier request does not count. Only this thread moves a SUSPENDED task, and
+ * no other phase of this task becomes SUSPENDED, so it may read the phase without the lock. */
 static bool refuses_attempt(lanepool_i_task *task, lanepool_result *result)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL)
         return false;
-    if (attempts->member.future.phase == LANEPOOL_I_PHASE_SUSPENDED)
+    if (lanepool_i_future_phase(&attempts->member.future) == LANEPOOL_I_PHASE_SUSPENDED)
         unlist_ready(attempts);
     if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
         call_off(attempts);
@@ -376,7 +376,8 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
 {
     lanepool_i_attempts *attempts =
         lanepool_i_task_is_tombstone(task) ? NULL : lanepool_i_attempts_of(task);
-    if (attempts == NULL || attempts->member.future.phase != LANEPOOL_I_PHASE_SUSPENDED)
+    if (attempts == NULL ||
+        lanepool_i_future_phase(&attempts->member.future) != LANEPOOL_I_PHASE_SUSPENDED)
         return false;
     if (!attempts->ends_uncalled)
         call_off(attempts);

@@ -27,7 +27,7 @@ void lanepool_i_expiry_arm(lanepool_future *future)
         return;
     uint64_t due_ns = lanepool_i_deadline(expiry->start_within_ns);
     lanepool_i_mutex_lock(&future->lock);
-    if (future->phase == LANEPOOL_I_PHASE_PENDING)
+    if (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING)
         lanepool_i_expiry_arm_locked(expiry, LANEPOOL_I_EXPIRY_START, due_ns);
     lanepool_i_mutex_unlock(&future->lock);
 }

@@ -28,7 +28,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->creator = creator;
     atomic_init(&future->references, 2);
     future->allocator = allocator;
-    future->phase = LANEPOOL_I_PHASE_PENDING;
+    atomic_init(&future->phase, LANEPOOL_I_PHASE_PENDING);
     future->is_member = size != sizeof *future;
     future->size = size;
     future->task = task;
@@ -97,15 +97,17 @@ void lanepool_i_future_release(lanepool_future *future)
 
 void lanepool_i_future_enter_locked(lanepool_future *future, lanepool_i_phase phase)
 {
-    LANEPOOL_I_ASSERT(lanepool_i_phase_may_follow(future->phase, phase) || PLANTED_ANY);
-    future->phase = phase;
+    LANEPOOL_I_ASSERT(lanepool_i_phase_may_follow(lanepool_i_future_phase(future), phase) ||
+                      PLANTED_ANY);
+    store_relaxed(&future->phase, phase);
 }
 
 bool lanepool_i_future_start(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool starts = future->phase < LANEPOOL_I_PHASE_CANCELLED;
-    bool stopped = future->phase == LANEPOOL_I_PHASE_PENDING && load_relaxed(&future->asked_to_end);
+    bool starts = lanepool_i_future_phase(future) < LANEPOOL_I_PHASE_CANCELLED;
+    bool stopped = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING &&
+                   load_relaxed(&future->asked_to_end);
     if (starts && !stopped)
         lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_RUNNING);
     lanepool_i_mutex_unlock(&future->lock);
@@ -115,7 +117,7 @@ bool lanepool_i_future_start(lanepool_future *future)
 bool lanepool_i_future_give_up(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool gives_up = future->phase < LANEPOOL_I_PHASE_CANCELLED;
+    bool gives_up = lanepool_i_future_phase(future) < LANEPOOL_I_PHASE_CANCELLED;
     if (gives_up) {
         lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
         future->task = NULL;
@@ -135,7 +137,7 @@ void lanepool_i_future_drop_tombstone(lanepool_future *future)
 bool lanepool_i_future_is_complete(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool complete = future->phase == LANEPOOL_I_PHASE_DONE;
+    bool complete = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE;
     lanepool_i_mutex_unlock(&future->lock);
     return complete;
 }
@@ -144,7 +146,7 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
 {
     bool has = false;
     lanepool_i_mutex_lock(&future->lock);
-    if (future->phase != LANEPOOL_I_PHASE_DONE)
+    if (lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE)
         LANEPOOL_I_EACH(const lanepool_i_listener, listener, &future->listeners, link)
             has |= listener->then != NULL;
     lanepool_i_mutex_unlock(&future->lock);
@@ -190,7 +192,7 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool open = future->phase != LANEPOOL_I_PHASE_DONE;
+    bool open = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE;
     if (open)
         lanepool_i_list_add(&future->listeners, &listener->link);
     lanepool_i_mutex_unlock(&future->lock);
@@ -200,7 +202,7 @@ bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *list
 bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool open = future->phase != LANEPOOL_I_PHASE_DONE;
+    bool open = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE;
     if (open)
         lanepool_i_unlink(&listener->link);
     lanepool_i_mutex_unlock(&future->lock);

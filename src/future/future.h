@@ -51,7 +51,7 @@ struct lanepool_i_sequence_call {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    lanepool_i_phase phase;     /* L: changed by lanepool_i_future_enter_locked() only */
+    _Atomic uint32_t phase;     /* A: a lanepool_i_phase, changed under L */
     bool is_member;             /* I: part of a lanepool_i_member; see member.h */
     lanepool_i_creator creator; /* I */
     lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
@@ -92,6 +92,11 @@ void lanepool_i_future_release(lanepool_future *future);
 static inline bool lanepool_i_future_is_here(lanepool_future *future)
 {
     return lanepool_i_creator_is_here(future->creator, &future->lock);
+}
+
+static inline lanepool_i_phase lanepool_i_future_phase(const lanepool_future *future)
+{
+    return (lanepool_i_phase)load_relaxed(&future->phase);
 }
 
 /* Moves the task into a phase. In a checked build, ends the program if the step is not legal. */

@@ -67,7 +67,8 @@ static void call_cancelled(lanepool_i_thread_record *record, const struct cancel
 static lanepool_pool *pin_pool_of_pending(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_pool *pool = future->phase == LANEPOOL_I_PHASE_DONE ? NULL : future->pool;
+    lanepool_pool *pool =
+        lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE ? NULL : future->pool;
     if (pool != NULL)
         lanepool_i_lifecycle_pin(&pool->lifecycle);
     lanepool_i_mutex_unlock(&future->lock);
@@ -106,9 +107,9 @@ static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *fu
     lanepool_status status = LANEPOOL_OK;
     if (!PLANTED(UNLOCKED))
         lanepool_i_mutex_lock(&future->lock);
-    if (future->phase >= LANEPOOL_I_PHASE_CANCELLED) {
+    if (lanepool_i_future_phase(future) >= LANEPOOL_I_PHASE_CANCELLED) {
         status = LANEPOOL_DONE;
-    } else if (future->phase != LANEPOOL_I_PHASE_PENDING) {
+    } else if (lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_PENDING) {
         store_relaxed(&future->asked_to_end, true);
         status = LANEPOOL_RUNNING;
     } else if (!decide_to_cancel_locked(pool, future, cancelled)) {
@@ -214,8 +215,9 @@ void lanepool_i_cancel_expired(lanepool_pool *pool, lanepool_i_thread_record *re
 {
     struct cancelled_task cancelled;
     lanepool_i_mutex_lock(&future->lock);
-    bool cancels = (future->phase == LANEPOOL_I_PHASE_PENDING ||
-                    (future->phase < LANEPOOL_I_PHASE_CANCELLED && PLANTED(EXPIRES_STARTED))) &&
+    bool cancels = (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING ||
+                    (lanepool_i_future_phase(future) < LANEPOOL_I_PHASE_CANCELLED &&
+                     PLANTED(EXPIRES_STARTED))) &&
                    decide_to_cancel_locked(pool, future, &cancelled);
     lanepool_i_mutex_unlock(&future->lock);
     if (!cancels)

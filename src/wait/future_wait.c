@@ -78,8 +78,8 @@ static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
     lanepool_i_mutex_lock(&future->lock);
-    bool hopeless =
-        future->phase != LANEPOOL_I_PHASE_RUNNING && future->phase != LANEPOOL_I_PHASE_DONE;
+    bool hopeless = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_RUNNING &&
+                    lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE;
     lanepool_i_mutex_unlock(&future->lock);
     return hopeless;
 }
@@ -227,7 +227,8 @@ enum future_state { COMPLETE, PENDING, PENDING_FORKED };
 static enum future_state read_state(lanepool_future *future, lanepool_pool **pool)
 {
     lanepool_i_mutex_lock(&future->lock);
-    enum future_state state = future->phase == LANEPOOL_I_PHASE_DONE ? COMPLETE : PENDING;
+    enum future_state state =
+        lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE ? COMPLETE : PENDING;
     *pool = future->pool;
     if (state == PENDING && *pool != NULL && lanepool_i_pool_is_forked(*pool))
         state = PENDING_FORKED;

@@ -215,13 +215,13 @@ Test(future, a_task_starts_unless_it_was_given_up_before)
 
     fixture_init(&all);
     expect(lanepool_i_future_start(all.future));
-    expect_eq(all.future->phase, LANEPOOL_I_PHASE_RUNNING);
+    expect_eq(lanepool_i_future_phase(all.future), LANEPOOL_I_PHASE_RUNNING);
     complete(&all);
     lanepool_future_release(all.future);
     fixture_init(&all);
     expect(lanepool_i_future_give_up(all.future));
     expect(!lanepool_i_future_start(all.future));
-    expect_eq(all.future->phase, LANEPOOL_I_PHASE_CANCELLED);
+    expect_eq(lanepool_i_future_phase(all.future), LANEPOOL_I_PHASE_CANCELLED);
     expect(!lanepool_i_future_give_up(all.future)); /* only one call decides */
     complete(&all);
     lanepool_future_release(all.future);
@@ -251,7 +251,7 @@ Test(future, a_stopped_run_is_called_but_has_not_started)
     fixture_init(&all);
     store_relaxed(&all.future->asked_to_end, true);
     expect(lanepool_i_future_start(all.future));
-    expect_eq(all.future->phase, LANEPOOL_I_PHASE_PENDING);
+    expect_eq(lanepool_i_future_phase(all.future), LANEPOOL_I_PHASE_PENDING);
     complete(&all);
     lanepool_future_release(all.future);
 }
