@@ -48,8 +48,8 @@ HANDLES = {
 ENDS = re.compile(r"_(release|destroy|destroy_now|trace_close)$")
 
 # A reader's order of the headers; others follow.
-ORDER = ["key.h", "task.h", "pool.h", "future.h", "schedule.h", "sequence.h", "inspect.h", "replay.h",
-         "status.h"]
+ORDER = ["key.h", "task.h", "pool.h", "future.h", "check.h", "schedule.h", "sequence.h", "inspect.h",
+         "replay.h", "status.h"]
 
 TAG = re.compile(r"@(param|retval|return|also|threads|complexity)\b")
 

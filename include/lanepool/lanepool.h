@@ -9,6 +9,7 @@
 #ifndef LANEPOOL_LANEPOOL_H
 #define LANEPOOL_LANEPOOL_H
 
+#include "lanepool/check.h"
 #include "lanepool/future.h"
 #include "lanepool/inspect.h"
 #include "lanepool/key.h"

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanepool/check.h"
 #include "lanepool/future.h"
 #include "lanepool/status.h"
 #include "lanepool/task.h"
@@ -191,10 +192,11 @@ typedef struct lanepool_options {
     const lanepool_failure_policy *on_failure; /**< for tasks without one, which take more memory;
                                                     NULL: none. Read during the creation only */
     bool priorities;                           /**< tasks have priorities; see docs/priorities.md */
-    uint64_t priority_age_ns; /**< a task that was ready for so long counts one level higher; 0: 1
-                                   s; LANEPOOL_FOREVER: never */
-    size_t lane_pending_max;  /**< limit on pending tasks for each key; 0: not counted;
-                                   LANEPOOL_UNLIMITED: lanepool_lane_set_pending_max() limits */
+    uint64_t priority_age_ns;   /**< a task that was ready for so long counts one level higher; 0: 1
+                                     s; LANEPOOL_FOREVER: never */
+    size_t lane_pending_max;    /**< limit on pending tasks for each key; 0: not counted;
+                                     LANEPOOL_UNLIMITED: lanepool_lane_set_pending_max() limits */
+    lanepool_check_fn on_check; /**< a failed lanepool_assert_claimed(); NULL: it aborts */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -207,7 +209,7 @@ typedef struct lanepool_options {
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
     }
 
 /**

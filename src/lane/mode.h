@@ -36,6 +36,12 @@ static inline lanepool_mode lanepool_i_mode_merge(lanepool_mode a, lanepool_mode
     return (lanepool_mode)(a & b);
 }
 
+/* Returns true if a claim in mode `held` also permits what one in mode `wanted` permits. */
+static inline bool lanepool_i_mode_covers(lanepool_mode held, uint64_t wanted)
+{
+    return lanepool_i_mode_merge(held, (lanepool_mode)wanted) == held;
+}
+
 /* Returns the flags that an event has for an entry in this mode. */
 static inline uint32_t lanepool_i_mode_event_flags(lanepool_mode mode)
 {

@@ -40,8 +40,7 @@
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument);
 void lanepool_i_thread_join(lanepool_i_thread *thread);
 
-/* Writes what a program has done wrong, or the library itself, and aborts; only where
- * LANEPOOL_CHECKED or LANEPOOL_TESTING is defined. */
+/* Writes what a program has done wrong, or the library itself, and aborts. */
 void lanepool_i_report_misuse(const char *function, const char *what);
 
 /* Sets the calling thread's name, as the system shows it. */

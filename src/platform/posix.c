@@ -179,13 +179,11 @@ void lanepool_i_membarrier_others(void)
         (lanepool_i_membarrier_init() && call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
 }
 
-#if defined(LANEPOOL_CHECKED) || defined(LANEPOOL_TESTING)
 void lanepool_i_report_misuse(const char *function, const char *what)
 {
     fprintf(stderr, "lanepool: %s(): %s\n", function, what);
     abort();
 }
-#endif
 
 void lanepool_i_yield(void)
 {

@@ -10,7 +10,7 @@
 #define STALLED_NS_DEFAULT    UINT64_C(10000000000)
 #define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, lane_pending_max);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, on_check);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -28,7 +28,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, lane_pending_max))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, on_check))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&

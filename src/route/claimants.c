@@ -53,6 +53,17 @@ bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size
     return count > 0;
 }
 
+/* The thread that runs the task may ask: the keys and modes of its entries do not change. */
+bool lanepool_i_claimants_have_mode(const lanepool_pool *pool,
+                                    const lanepool_i_claim_entry *entries, size_t count,
+                                    lanepool_claim claim)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lanepool_i_lane_is_named_by(pool, entries[i].claim.entry.at.lane, claim.key))
+            return lanepool_i_mode_covers(lanepool_i_claim_mode(&entries[i]), claim.mode);
+    return false;
+}
+
 /* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
  * before it has been read. */
 const lanepool_claim *lanepool_i_claimants_read_claims(lanepool_i_claim_entry *entries,

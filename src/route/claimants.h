@@ -73,6 +73,9 @@ bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane);
 /* For a rule's functions of these names, with the task's entries; see rule.h. */
 bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,
                                      const lanepool_i_lane *lane);
+bool lanepool_i_claimants_have_mode(const lanepool_pool *pool,
+                                    const lanepool_i_claim_entry *entries, size_t count,
+                                    lanepool_claim claim);
 const lanepool_claim *lanepool_i_claimants_read_claims(lanepool_i_claim_entry *entries,
                                                        size_t count);
 void lanepool_i_claimants_census_lane(const lanepool_i_census *census, const void *claimants,

@@ -116,6 +116,15 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lane
     return true;
 }
 
+bool lanepool_i_entries_have_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_claim claim)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++)
+        if (lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), claim.key))
+            return lanepool_i_mode_covers(lanepool_i_entry_mode(task, i), claim.mode);
+    return false;
+}
+
 static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)
 {
     if (lanepool_i_task_is_wide(receiver)) {

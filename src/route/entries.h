@@ -95,6 +95,9 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task);
  * such lane. */
 bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,
                                 lanepool_i_grants *grants);
+/* W: returns true if the running task has the claim, in its mode or a stronger one. */
+bool lanepool_i_entries_have_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_claim claim);
 /* W: hands the lanes of a task that ends over to the receiver. */
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver);

@@ -65,6 +65,9 @@ typedef struct lanepool_i_rule {
     /* R: returns true if the task claims the lane. NULL if tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
+    /* W: returns true if the running task has the claim, in its mode or a stronger one. The task is
+     * no barrier. */
+    bool (*has_claim)(const lanepool_pool *pool, lanepool_i_task *task, lanepool_claim claim);
     /* R: releases the running task's lane that the claim names. Returns false if there is none.
      * Only with lanes for keys. */
     bool (*release)(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,

@@ -196,6 +196,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .split_tombstone = lanepool_i_entries_split_tombstone,
     .route_tombstone = keys_route_tombstone,
     .claims_lane = keys_claims_lane,
+    .has_claim = lanepool_i_entries_have_claim,
     .release = lanepool_i_entries_release,
     .hand_over_lanes = lanepool_i_entries_hand_over,
     .trim = lanepool_i_lane_table_trim,

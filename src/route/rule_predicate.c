@@ -395,6 +395,13 @@ static bool predicate_claims_lane(const lanepool_pool *pool, lanepool_i_task *ta
                                            task->as.wide.count, lane);
 }
 
+static bool predicate_has_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                                lanepool_claim claim)
+{
+    return lanepool_i_claimants_have_mode(pool, lanepool_i_claim_entries(pool, task),
+                                          task->as.wide.count, claim);
+}
+
 static const lanepool_claim *predicate_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
                                                    lanepool_claim *plain_claims, size_t *count)
 {
@@ -434,6 +441,7 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .finish = predicate_finish,
     .reap = predicate_reap,
     .claims_lane = predicate_claims_lane,
+    .has_claim = predicate_has_claim,
     .trim = lanepool_i_lane_table_trim,
     .claims = predicate_read_claims,
     .collect = predicate_collect,

@@ -271,6 +271,15 @@ static bool workers_claims_lane(const lanepool_pool *pool, lanepool_i_task *task
                                            queued_of(pool, task)->claim_count, lane);
 }
 
+/* With a predicate, tasks have no claims. */
+static bool workers_has_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                              lanepool_claim claim)
+{
+    return pool->options.is_compatible == NULL &&
+           lanepool_i_claimants_have_mode(pool, lanepool_i_claim_entries(pool, task),
+                                          queued_of(pool, task)->claim_count, claim);
+}
+
 static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
                                                  lanepool_claim *plain_claims, size_t *count)
 {
@@ -332,6 +341,7 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .reap = workers_reap,
     .worker_of = workers_worker_of,
     .claims_lane = workers_claims_lane,
+    .has_claim = workers_has_claim,
     .trim = workers_trim,
     .claims = workers_read_claims,
     .each_lane = workers_each_lane,
