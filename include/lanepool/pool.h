@@ -158,10 +158,11 @@ typedef struct lanepool_allocator {
  * docs/features.md.
  */
 typedef struct lanepool_options {
-    size_t struct_size;     /**< sizeof(lanepool_options) */
-    unsigned workers;       /**< 1 to LANEPOOL_WORKERS_MAX; 0: the CPUs that the process may use */
-    lanepool_layout layout; /**< where lanes live */
-    lanepool_routing routing;             /**< the threads that route */
+    size_t struct_size;       /**< sizeof(lanepool_options) */
+    unsigned workers;         /**< 1 to LANEPOOL_WORKERS_MAX; 0: the CPUs of the process's affinity,
+                                   but no more than its cgroup's limit (`cpu.max` of version 2) */
+    lanepool_layout layout;   /**< where lanes live */
+    lanepool_routing routing; /**< the threads that route */
     lanepool_compatible_fn is_compatible; /**< the conflict rule; NULL for conflicts by claims */
     size_t pending_max;                   /**< limit on accepted, unfinished tasks; 0:
                                                LANEPOOL_PENDING_DEFAULT */

@@ -111,7 +111,8 @@ bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value));
 /* Returns the number of the process, which is unique while the process exists. A system call. */
 uint32_t lanepool_i_process(void);
 
-/* Returns the number of CPUs that the process may use, at least 1. */
+/* Returns the number of CPUs that the process may use, at least 1: those of its affinity, but no
+ * more than its cgroup's CPU limit. */
 unsigned lanepool_i_cpu_count(void);
 
 /* Returns a number that differs from run to run. */

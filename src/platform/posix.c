@@ -6,6 +6,7 @@
  * ends. The key is never deleted, since a thread may end after all pools are gone.
  */
 #define _GNU_SOURCE
+#include "platform/cgroup.h"
 #include "platform/platform.h"
 
 #include <linux/membarrier.h>
@@ -137,13 +138,22 @@ bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
     return pthread_setspecific(slot_key, &slot_key) == 0;
 }
 
-unsigned lanepool_i_cpu_count(void)
+static unsigned count_affine_cpus(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return (unsigned)CPU_COUNT(&set);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (unsigned)online : 1;
+}
+
+unsigned lanepool_i_cpu_count(void)
+{
+    int before = lanepool_i_cancellation_off();
+    unsigned limit = lanepool_i_cgroup_cpu_limit("/sys/fs/cgroup", "/proc/self/cgroup");
+    lanepool_i_cancellation_back(before);
+    unsigned affine = count_affine_cpus();
+    return affine < limit ? affine : limit;
 }
 
 /* Without the system's random numbers, for instance in a sandbox: a seed that others may guess. */
