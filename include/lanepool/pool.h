@@ -198,6 +198,8 @@ typedef struct lanepool_options {
     size_t lane_pending_max;    /**< limit on pending tasks for each key; 0: not counted;
                                      LANEPOOL_UNLIMITED: lanepool_lane_set_pending_max() limits */
     lanepool_check_fn on_check; /**< a failed lanepool_assert_claimed(); NULL: it aborts */
+    size_t worker_stack_size; /**< bytes of stack for each worker's thread; 0: the system's default.
+                                   At least PTHREAD_STACK_MIN. Other threads have the default */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -210,7 +212,7 @@ typedef struct lanepool_options {
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
     }
 
 /**
@@ -219,7 +221,8 @@ typedef struct lanepool_options {
  * @param options NULL for all defaults; read during the call only.
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_INVALID pool is NULL; an option is unknown or out of range; a time is set
- *     without its callback; an allocator lacks a function, or contexts their `open`.
+ *     without its callback; an allocator lacks a function, or contexts their `open`; the system
+ *     refuses stacks of `worker_stack_size`.
  * @also UNSUPPORTED, NOMEM, NO_RESOURCE. @threads Any thread. @complexity O(workers).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status

@@ -265,7 +265,7 @@ bool lanepool_i_timers_start(lanepool_i_timers *timers)
     lanepool_i_clock_state found = await_clock_state(timers, LANEPOOL_I_CLOCK_STARTING);
     if (found != LANEPOOL_I_CLOCK_NONE)
         return found == LANEPOOL_I_CLOCK_STARTED;
-    bool started = lanepool_i_thread_start(&timers->thread, run_timers, timers);
+    bool started = lanepool_i_thread_start(&timers->thread, 0, run_timers, timers);
     lanepool_i_mutex_lock(&timers->lock);
     timers->state = started ? LANEPOOL_I_CLOCK_STARTED : LANEPOOL_I_CLOCK_NONE;
     lanepool_i_mutex_unlock(&timers->lock);

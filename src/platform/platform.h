@@ -35,10 +35,15 @@
 #define LANEPOOL_I_CACHE_LINE 128
 
 /* A thread, between start and join. The program's signal handlers do not run on it, except for
- * faults that the thread itself causes. LANEPOOL_I_THREAD_END_PUSH(done, argument) makes
- * `done(argument)` run if the calling thread ends before the matching POP. */
-bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument);
+ * faults that the thread itself causes. Its stack has `stack_size` bytes; 0: the system's default.
+ * LANEPOOL_I_THREAD_END_PUSH(done, argument) makes `done(argument)` run if the calling thread ends
+ * before the matching POP. */
+bool lanepool_i_thread_start(lanepool_i_thread *thread, size_t stack_size, void *(*main)(void *),
+                             void *argument);
 void lanepool_i_thread_join(lanepool_i_thread *thread);
+
+/* Returns true if a thread's stack may have so many bytes. */
+bool lanepool_i_stack_size_is_valid(size_t stack_size);
 
 /* Writes what a program has done wrong, or the library itself, and aborts. */
 void lanepool_i_report_misuse(const char *function, const char *what);

@@ -28,15 +28,52 @@ static void make_thread_mask(sigset_t *mask)
         lanepool_i_check_ok(sigdelset(mask, own[i]) == 0);
 }
 
-/* This thread has the new thread's mask during the call, so that the new thread starts with it. */
-bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
+/* Makes the attributes of a thread with such a stack. Returns false if the system refuses the
+ * size. */
+static bool init_attributes(pthread_attr_t *attributes, size_t stack_size)
 {
-    LANEPOOL_I_DOOR();
+    if (pthread_attr_init(attributes) != 0)
+        return false;
+    if (pthread_attr_setstacksize(attributes, stack_size) == 0)
+        return true;
+    lanepool_i_check_ok(pthread_attr_destroy(attributes) == 0);
+    return false;
+}
+
+bool lanepool_i_stack_size_is_valid(size_t stack_size)
+{
+    pthread_attr_t attributes;
+    if (!init_attributes(&attributes, stack_size))
+        return false;
+    lanepool_i_check_ok(pthread_attr_destroy(&attributes) == 0);
+    return true;
+}
+
+/* This thread has the new thread's mask during the call, so that the new thread starts with it.
+ * `attributes` may be NULL. */
+static bool start_with(const pthread_attr_t *attributes, lanepool_i_thread *thread,
+                       void *(*main)(void *), void *argument)
+{
     sigset_t mask, before;
     make_thread_mask(&mask);
     lanepool_i_check_ok(pthread_sigmask(SIG_SETMASK, &mask, &before) == 0);
-    bool started = pthread_create(&thread->id, NULL, main, argument) == 0;
+    bool started = pthread_create(&thread->id, attributes, main, argument) == 0;
     lanepool_i_check_ok(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    return started;
+}
+
+/* Without a stack size the thread has all of the process's default attributes. */
+bool lanepool_i_thread_start(lanepool_i_thread *thread, size_t stack_size, void *(*main)(void *),
+                             void *argument)
+{
+    LANEPOOL_I_DOOR();
+    if (stack_size == 0)
+        return start_with(NULL, thread, main, argument);
+    pthread_attr_t attributes;
+    if (!init_attributes(&attributes, stack_size))
+        return false;
+    bool started = start_with(&attributes, thread, main, argument);
+    lanepool_i_check_ok(pthread_attr_destroy(&attributes) == 0);
     return started;
 }
 

@@ -54,6 +54,7 @@ static bool init_workers(lanepool_pool *pool)
         options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
     pool->workers.quantum_ns = options->quantum_ns;
     pool->workers.idle_ns = options->worker_idle_ns;
+    pool->workers.stack_size = options->worker_stack_size;
     return lanepool_i_workers_init(&pool->workers, options->workers, options->workers_min,
                                    lanepool_i_work_of_pool(pool), pool);
 }

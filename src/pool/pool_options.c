@@ -10,7 +10,7 @@
 #define STALLED_NS_DEFAULT    UINT64_C(10000000000)
 #define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, on_check);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, worker_stack_size);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -28,7 +28,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, on_check))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, worker_stack_size))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
@@ -39,7 +39,9 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
            is_valid_allocator(options->allocator) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
            (options->workers_min != 0 || options->worker_idle_ns == 0) &&
-           (options->priorities || options->priority_age_ns == 0);
+           (options->priorities || options->priority_age_ns == 0) &&
+           (options->worker_stack_size == 0 ||
+            lanepool_i_stack_size_is_valid(options->worker_stack_size));
 }
 
 static void fill_option_defaults(lanepool_options *options)

@@ -110,6 +110,7 @@ struct lanepool_i_workers {
     lanepool_i_worker *all;      /* I */
     size_t worker_count;         /* I */
     uint64_t idle_ns;            /* I: after so much sleep a worker may leave */
+    size_t stack_size;           /* I: of each thread; 0: the system's default */
     _Atomic uint64_t refused_ns; /* A: when the system refused a thread, or 0 */
     uint32_t quantum_tasks;      /* I */
     uint32_t chain_tasks;        /* I: at most so many tasks run in a chain; see run.c */

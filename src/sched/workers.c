@@ -119,7 +119,8 @@ bool lanepool_i_workers_start(lanepool_i_workers *workers)
 {
     for (size_t i = 0; i < workers->sleepers.resident; i++) {
         lanepool_i_worker *worker = &workers->all[i];
-        worker->has_thread = lanepool_i_thread_start(&worker->thread, thread_main, worker);
+        worker->has_thread =
+            lanepool_i_thread_start(&worker->thread, workers->stack_size, thread_main, worker);
         if (!worker->has_thread) {
             lanepool_i_workers_stop(workers);
             lanepool_i_workers_join(workers);
@@ -135,7 +136,7 @@ bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_worker *worker = &workers->all[index];
     lanepool_i_thread thread;
-    if (!lanepool_i_thread_start(&thread, thread_main_of_absent, worker))
+    if (!lanepool_i_thread_start(&thread, workers->stack_size, thread_main_of_absent, worker))
         return false;
     worker->previous_thread = worker->thread;
     worker->has_previous_thread = worker->has_thread;

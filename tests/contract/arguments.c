@@ -216,6 +216,9 @@ Test(arguments, bad_options)
     options = defaults;
     options.routing = (lanepool_routing)3;
     options_are_refused(&options);
+    options = defaults;
+    options.worker_stack_size = 1;
+    options_are_refused(&options);
 
     memset(&longer, 0, sizeof longer);
     longer.options = defaults;

@@ -364,7 +364,7 @@ void scene_spawn(void (*main)(void *argument), void *argument)
 
     EXPECT(at < SCENE_THREADS_MAX);
     spawned[at] = (struct spawned){ main, argument };
-    EXPECT(lanepool_i_thread_start(&scene.threads[at], spawned_main, &spawned[at]));
+    EXPECT(lanepool_i_thread_start(&scene.threads[at], 0, spawned_main, &spawned[at]));
 }
 
 void scene_join(void)

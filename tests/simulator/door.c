@@ -21,8 +21,18 @@
 
 /* --- threads --- */
 
-bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
+/* All fibers have stacks of one size. Only the range of the option is as on a system. */
+enum { STACK_MIN = 16384 };
+
+bool lanepool_i_stack_size_is_valid(size_t stack_size)
 {
+    return stack_size >= STACK_MIN;
+}
+
+bool lanepool_i_thread_start(lanepool_i_thread *thread, size_t stack_size, void *(*main)(void *),
+                             void *argument)
+{
+    (void)stack_size;
     sim_step(SIM_CHANGE, thread);
     if (sim_fault())
         return false;

@@ -150,9 +150,9 @@ static void note_release(void *context)
 static void start_threads(void)
 {
     for (; behind.thread_count < behind.manner.threads; behind.thread_count++)
-        EXPECT(lanepool_i_thread_start(&behind.threads[behind.thread_count], thread_main, NULL));
+        EXPECT(lanepool_i_thread_start(&behind.threads[behind.thread_count], 0, thread_main, NULL));
     if (behind.manner.has_timer)
-        EXPECT(lanepool_i_thread_start(&behind.clock, clock_main, NULL));
+        EXPECT(lanepool_i_thread_start(&behind.clock, 0, clock_main, NULL));
 }
 
 static void end_threads(void)
