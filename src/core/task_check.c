@@ -27,7 +27,9 @@ LANEPOOL_I_ASSERT_NO_TAIL(lanepool_failure_policy, at_poison);
 
 bool lanepool_i_policy_read(lanepool_failure_policy *known, const lanepool_failure_policy *given)
 {
-    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_failure_policy, at_poison);
+    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_failure_policy, at_poison) &&
+           (unsigned)known->at_end <= LANEPOOL_FAILURE_PAUSE &&
+           (unsigned)known->at_poison <= LANEPOOL_AT_POISON_RUN_WITHOUT;
 }
 
 bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy)
@@ -51,9 +53,7 @@ lanepool_status lanepool_i_policy_check(const lanepool_pool *pool,
                                         const lanepool_failure_policy *policy)
 {
     lanepool_failure_policy known;
-    if (!lanepool_i_policy_read(&known, policy) ||
-        (unsigned)known.at_end > LANEPOOL_FAILURE_PAUSE ||
-        (unsigned)known.at_poison > LANEPOOL_AT_POISON_RUN_WITHOUT)
+    if (!lanepool_i_policy_read(&known, policy))
         return LANEPOOL_INVALID;
     return is_policy_offered(pool, &known) ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }

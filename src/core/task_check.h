@@ -37,7 +37,7 @@ static inline bool lanepool_i_description_read(const lanepool_task **task, lanep
     return true;
 }
 
-/* Returns false if the policy cannot be read. */
+/* Returns false if the policy cannot be read, or a value is out of range. */
 bool lanepool_i_policy_read(lanepool_failure_policy *known, const lanepool_failure_policy *given);
 /* Returns INVALID if a value is out of range, and UNSUPPORTED if the pool cannot carry the policy
  * out. */

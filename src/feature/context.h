@@ -94,10 +94,10 @@ typedef struct lanepool_i_contexts {
     lanepool_i_thread_record *keeper; /* I: the keeper's thread record */
 } lanepool_i_contexts;
 
-/* Copies the options with every default filled in; `open` is NULL if there are no contexts. Returns
- * INVALID if an option is out of range, and UNSUPPORTED if the pool cannot have contexts. */
-lanepool_status lanepool_i_contexts_read_options(const lanepool_options *of_pool,
-                                                 lanepool_context_options *options);
+/* Copies the options with every default filled in; `open` is NULL if `given` is NULL. Returns false
+ * if an option is out of range. */
+bool lanepool_i_contexts_read_options(const lanepool_context_options *given,
+                                      lanepool_context_options *options);
 /* Returns false if memory, a lock or a semaphore cannot be allocated. */
 bool lanepool_i_contexts_init(lanepool_pool *pool);
 /* Starts the keeper. Returns false if the system refuses a thread. */

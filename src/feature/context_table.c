@@ -148,22 +148,17 @@ static void fill_context_defaults(lanepool_context_options *options)
 
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_context_options, contexts_max);
 
-/* Contexts belong to keys, so they need lanes per key. */
-lanepool_status lanepool_i_contexts_read_options(const lanepool_options *of_pool,
-                                                 lanepool_context_options *options)
+bool lanepool_i_contexts_read_options(const lanepool_context_options *given,
+                                      lanepool_context_options *options)
 {
-    const lanepool_context_options *given = of_pool->contexts;
     memset(options, 0, sizeof *options);
     if (given == NULL)
-        return LANEPOOL_OK;
+        return true;
     if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_context_options, contexts_max) ||
         options->open == NULL || options->lingering_max > LANEPOOL_LINGERING_MAX)
-        return LANEPOOL_INVALID;
+        return false;
     fill_context_defaults(options);
-    if (options->linger_min_ns > options->linger_max_ns)
-        return LANEPOOL_INVALID;
-    return lanepool_i_options_offer(of_pool, LANEPOOL_I_CONTEXTS) ? LANEPOOL_OK
-                                                                  : LANEPOOL_UNSUPPORTED;
+    return options->linger_min_ns <= options->linger_max_ns;
 }
 
 /* As many buckets as contexts may be idle, so that the table never grows. */

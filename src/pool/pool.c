@@ -224,9 +224,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         *pool = NULL;
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    lanepool_status status = lanepool_i_options_read(options, &read_options);
-    if (status == LANEPOOL_OK)
-        status = lanepool_i_contexts_read_options(&read_options, &contexts);
+    lanepool_status status = lanepool_i_options_read(options, &read_options, &contexts);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_pool *created = allocate_pool(&read_options);

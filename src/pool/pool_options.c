@@ -2,6 +2,8 @@
 #include "pool/pool_options.h"
 
 #include "base/versioned.h"
+#include "core/task_check.h"
+#include "feature/context.h"
 #include "pool/features.h"
 
 #define QUANTUM_TASKS_DEFAULT 64u
@@ -23,6 +25,12 @@ static bool is_valid_allocator(const lanepool_allocator *allocator)
             allocator->allocate != NULL && allocator->deallocate != NULL);
 }
 
+static bool is_valid_policy(const lanepool_failure_policy *given)
+{
+    lanepool_failure_policy policy;
+    return given == NULL || lanepool_i_policy_read(&policy, given);
+}
+
 static bool copy_valid_options(const lanepool_options *given, lanepool_options *options)
 {
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
@@ -36,7 +44,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
            options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX &&
            (options->on_slow_task != NULL || options->slow_task_ns == 0) &&
            (options->on_stalled != NULL || options->stalled_ns == 0) &&
-           is_valid_allocator(options->allocator) &&
+           is_valid_allocator(options->allocator) && is_valid_policy(options->on_failure) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
            (options->workers_min != 0 || options->worker_idle_ns == 0) &&
            (options->priorities || options->priority_age_ns == 0) &&
@@ -78,18 +86,22 @@ static bool has_feature(const lanepool_options *options, lanepool_i_offer offer)
     return *feature != NULL && lanepool_i_options_offer(options, offer);
 }
 
-/* To be called once the defaults are filled in. */
+/* To be called once the defaults are filled in. Contexts belong to keys, so they need lanes per
+ * key. Policies are checked later: they need the pool. */
 static bool is_all_offered(const lanepool_options *options)
 {
     return (!options->priorities || has_feature(options, LANEPOOL_I_PRIORITIES)) &&
            (options->lane_pending_max == 0 || has_feature(options, LANEPOOL_I_LANE_LIMITS)) &&
+           (options->contexts == NULL || lanepool_i_options_offer(options, LANEPOOL_I_CONTEXTS)) &&
            (options->workers_min == options->workers ||
             lanepool_i_options_offer(options, LANEPOOL_I_ELASTIC_WORKERS));
 }
 
-lanepool_status lanepool_i_options_read(const lanepool_options *given, lanepool_options *options)
+lanepool_status lanepool_i_options_read(const lanepool_options *given, lanepool_options *options,
+                                        lanepool_context_options *contexts)
 {
-    if (!copy_valid_options(given, options))
+    if (!copy_valid_options(given, options) ||
+        !lanepool_i_contexts_read_options(options->contexts, contexts))
         return LANEPOOL_INVALID;
     fill_option_defaults(options);
     if (options->workers_min > options->workers)
