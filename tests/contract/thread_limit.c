@@ -1,6 +1,7 @@
 /*
  * If the system refuses some of a pool's threads, the pool is refused, and leaves nothing behind. A
- * child process is allowed few threads, and one more in each attempt.
+ * child process is allowed few threads, and one more in each attempt. An elastic pool needs only
+ * those threads that it always has.
  */
 #define _GNU_SOURCE /* unshare, setgroups */
 #include <malloc.h>
@@ -173,4 +174,86 @@ Test(thread_limit, pool_with_too_few_threads_is_refused_and_leaves_nothing)
         expect_eq(attempts->bytes_after, attempts->bytes_before);
     }
     process_shared_memory_free(attempts, sizeof *attempts);
+}
+
+/* --- elastic pools --- */
+
+enum { ELASTIC_MIN = 2, ELASTIC_THREADS = 4 };
+
+struct elastic {
+    bool limited;
+    bool good;        /* each call has succeeded */
+    unsigned reached; /* tasks that ran at the same time */
+    uint64_t threads; /* while all of them ran */
+    unsigned runs;
+};
+
+/* Each worker with a thread stops in one of the steps; the other steps find no thread. */
+static void fill_elastic_pool(struct elastic *elastic, lanepool_pool *pool, struct step *steps,
+                              struct gate *gate)
+{
+    lanepool_stats stats;
+
+    for (int i = 0; i < WORKERS; i++) {
+        steps[i] = (struct step){ .gate = gate };
+        elastic->good = step_submit(pool, &steps[i]) == LANEPOOL_OK && elastic->good;
+    }
+    elastic->good = gate_await(gate, ELASTIC_THREADS) && elastic->good;
+    elastic->good = process_other_threads_sleep() && elastic->good;
+    elastic->reached = ELASTIC_THREADS + gate_has_arrival(gate);
+    elastic->good = lanepool_pool_stats(pool, &stats, NULL, 0) == LANEPOOL_OK && elastic->good;
+    elastic->threads = stats.threads;
+    gate_open(gate, WORKERS);
+}
+
+static void work_elastic_with_few_threads(void *context)
+{
+    struct elastic *elastic = context;
+    static struct step steps[WORKERS];
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+    struct gate gate;
+
+    elastic->limited = count_threads_alone() && limit_is_exact();
+    if (!elastic->limited) {
+        return;
+    }
+    gate_init(&gate);
+    options.workers = WORKERS;
+    options.workers_min = ELASTIC_MIN;
+    options.worker_idle_ns = LANEPOOL_FOREVER;
+    allow_threads(ELASTIC_THREADS);
+    elastic->good = lanepool_pool_create(&options, &pool) == LANEPOOL_OK;
+    if (elastic->good) {
+        fill_elastic_pool(elastic, pool, steps, &gate);
+        elastic->good = lanepool_pool_destroy(pool) == LANEPOOL_OK && elastic->good;
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        elastic->runs += steps[i].runs;
+    }
+    gate_fini(&gate);
+}
+
+Test(thread_limit, elastic_pool_continues_with_the_threads_that_it_has)
+{
+    struct elastic *elastic;
+    int status;
+
+    if (PROCESS_THREADS_AT_REST > 1) {
+        printf("the sanitizer has threads of its own: the limit would be met by them\n");
+        return;
+    }
+    elastic = process_shared_memory(sizeof *elastic);
+    status = process_run_apart(work_elastic_with_few_threads, elastic);
+    expect(WIFEXITED(status));
+    expect_eq(WEXITSTATUS(status), 0);
+    if (!elastic->limited) {
+        printf("the system cannot count the threads of one process alone: not tested\n");
+    } else {
+        expect(elastic->good);
+        expect_eq(elastic->reached, ELASTIC_THREADS);
+        expect_eq(elastic->threads, ELASTIC_THREADS);
+        expect_eq(elastic->runs, WORKERS);
+    }
+    process_shared_memory_free(elastic, sizeof *elastic);
 }
