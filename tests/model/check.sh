@@ -32,6 +32,13 @@ END_BOUNDS
         cat <<'END_BOUNDS'
 -O1 -DENTRIES=4 -DFREEZES=2
 -O1 -DENTRIES=5 -DFREEZES=0
+-O0 -DENTRIES=2 -DFREEZES=0 -DGATES=2
+-O1 -DENTRIES=3 -DFREEZES=0 -DGATES=1 -DTOMBSTONES=1
+-O1 -DENTRIES=3 -DFREEZES=0 -DGATES=1 -DPARKS=1
+-O0 -DENTRIES=3 -DFREEZES=0 -DTOMBSTONES=2
+-O0 -DENTRIES=3 -DFREEZES=0 -DTOMBSTONES=1 -DPARKS=1
+-O1 -DENTRIES=4 -DFREEZES=0 -DPARKS=1
+deep -O1 -DENTRIES=4 -DFREEZES=0 -DTOMBSTONES=1
 END_BOUNDS
         ;;
     lane_latch)
@@ -90,6 +97,14 @@ planted_errors() {
         for number in 1 2 3; do
             echo "-DPLANTED=$number -DENTRIES=4"
         done
+        for number in 4 5 6; do
+            echo "-DPLANTED=$number -DENTRIES=2 -DFREEZES=0 -DGATES=1"
+        done
+        echo "-DPLANTED=7 -DENTRIES=4 -DFREEZES=0 -DTOMBSTONES=2"
+        for number in 8 9 10 11 12; do
+            echo "-DPLANTED=$number -DENTRIES=4 -DFREEZES=0 -DPARKS=1"
+        done
+        echo "-DPLANTED=13 -DENTRIES=3 -DFREEZES=0 -DTOMBSTONES=1"
         ;;
     lane_latch)
         for number in 1 2 3 4 5; do
