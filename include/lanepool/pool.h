@@ -200,6 +200,8 @@ typedef struct lanepool_options {
     lanepool_check_fn on_check; /**< a failed lanepool_assert_claimed(); NULL: it aborts */
     size_t worker_stack_size; /**< bytes of stack for each worker's thread; 0: the system's default.
                                    At least PTHREAD_STACK_MIN. Other threads have the default */
+    uint64_t step_seed; /**< for tests: no threads, and this seed draws the order; 0: threads. See
+                             docs/testing_programs.md */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -212,7 +214,7 @@ typedef struct lanepool_options {
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
     }
 
 /**
@@ -374,6 +376,20 @@ lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns);
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
+
+/**
+ * Makes one step of a pool with `step_seed`: runs a ready task on the calling thread, as the pool's
+ * only worker. Calls that wait for such a pool make steps until there is nothing left to run. See
+ * docs/testing_programs.md.
+ * @retval LANEPOOL_OK          A task has run, or the pool has ended. There may be more to run.
+ * @retval LANEPOOL_TIMED_OUT   Nothing is ready.
+ * @retval LANEPOOL_DEADLOCK    Called inside a task or callback of the pool.
+ * @retval LANEPOOL_BUSY        Another thread makes a step.
+ * @retval LANEPOOL_UNSUPPORTED The pool has threads.
+ * @also INVALID, FORKED. @threads Any thread, one at a time; runs a task. @complexity O(ready
+ *     tasks), and the task's.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_step(lanepool_pool *pool);
 
 /** Returns whether a shutdown of either kind was called; true in a child of fork(). */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);

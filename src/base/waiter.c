@@ -5,6 +5,7 @@ bool lanepool_i_waiter_init(lanepool_i_waiter *waiter, uint64_t deadline_ns)
 {
     waiter->called = false;
     waiter->deadline_ns = deadline_ns;
+    waiter->driver = NULL;
     return lanepool_i_semaphore_init(&waiter->semaphore);
 }
 
@@ -38,7 +39,7 @@ bool lanepool_i_waiter_call_first_locked(lanepool_i_list *list)
  * find it. */
 bool lanepool_i_waiter_sleep(lanepool_i_waiter *waiter, lanepool_i_mutex *lock)
 {
-    if (lanepool_i_semaphore_wait_until(&waiter->semaphore, waiter->deadline_ns))
+    if (lanepool_i_driver_wait(waiter->driver, &waiter->semaphore, waiter->deadline_ns))
         return true;
     lanepool_i_mutex_lock(lock);
     bool called = waiter->called;

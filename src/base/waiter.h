@@ -5,8 +5,8 @@
 #ifndef LANEPOOL_SRC_BASE_WAITER_H
 #define LANEPOOL_SRC_BASE_WAITER_H
 
+#include "base/driver.h"
 #include "base/list.h"
-#include "platform/platform.h"
 
 /* Guards: I immutable, L the lock. */
 typedef struct lanepool_i_waiter {
@@ -14,9 +14,10 @@ typedef struct lanepool_i_waiter {
     bool called;          /* L: what the thread waits for has come */
     uint64_t deadline_ns; /* I */
     lanepool_i_semaphore semaphore;
+    lanepool_i_driver *driver; /* I: of the pool without threads that it waits for, or NULL */
 } lanepool_i_waiter;
 
-/* Returns false if a semaphore cannot be allocated. */
+/* Sets no driver. Returns false if a semaphore cannot be allocated. */
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter, uint64_t deadline_ns);
 void lanepool_i_waiter_fini(lanepool_i_waiter *waiter);
 

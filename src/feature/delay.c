@@ -315,6 +315,8 @@ static bool make_clock_record(lanepool_pool *pool)
  * it accepts tasks with retries and deadlines. */
 lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool)
 {
+    if (pool->driver != NULL)
+        return LANEPOOL_UNSUPPORTED;
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
     if (lanepool_i_timers_start(&pool->delays->timers))

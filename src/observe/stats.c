@@ -45,7 +45,8 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     for (size_t i = 0; i < pool->workers.worker_count; i++) {
         lanepool_worker_stats worker;
         read_worker_stats(pool, i, &worker);
-        stats->threads += !lanepool_i_sleepers_is_absent(&pool->workers.sleepers, i);
+        stats->threads +=
+            pool->driver == NULL && !lanepool_i_sleepers_is_absent(&pool->workers.sleepers, i);
         stats->ready += worker.ready;
         stats->taken_from_others += worker.taken_from_others;
         stats->wake_ups += worker.wake_ups;

@@ -15,7 +15,8 @@
     X(priority)     \
     X(context)      \
     X(periodic)     \
-    X(watchdog)
+    X(watchdog)     \
+    X(step)
 
 #define DECLARE(name) extern const lanepool_i_feature lanepool_i_feature_##name;
 FEATURES(DECLARE)

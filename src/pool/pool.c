@@ -145,6 +145,8 @@ static void fini_parts(lanepool_pool *pool)
  * stopped. */
 static lanepool_status start_threads(lanepool_pool *pool)
 {
+    if (pool->driver != NULL)
+        return LANEPOOL_OK;
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
         !(lanepool_i_contexts_start(pool) && lanepool_i_workers_start(&pool->workers)))

@@ -12,7 +12,7 @@
 #define STALLED_NS_DEFAULT    UINT64_C(10000000000)
 #define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, worker_stack_size);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, step_seed);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -36,7 +36,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, worker_stack_size))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, step_seed))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
@@ -86,11 +86,20 @@ static bool has_feature(const lanepool_options *options, lanepool_i_offer offer)
     return *feature != NULL && lanepool_i_options_offer(options, offer);
 }
 
+/* A pool without threads has no clock thread either, and one order of its ready tasks. */
+static bool is_steppable(const lanepool_options *options)
+{
+    return has_feature(options, LANEPOOL_I_STEPS) && !options->priorities &&
+           options->workers_min == options->workers && options->contexts == NULL &&
+           options->on_slow_task == NULL && options->on_stalled == NULL;
+}
+
 /* To be called once the defaults are filled in. Contexts belong to keys, so they need lanes per
  * key. Policies are checked later: they need the pool. */
 static bool is_all_offered(const lanepool_options *options)
 {
-    return (!options->priorities || has_feature(options, LANEPOOL_I_PRIORITIES)) &&
+    return (options->step_seed == 0 || is_steppable(options)) &&
+           (!options->priorities || has_feature(options, LANEPOOL_I_PRIORITIES)) &&
            (options->lane_pending_max == 0 || has_feature(options, LANEPOOL_I_LANE_LIMITS)) &&
            (options->contexts == NULL || lanepool_i_options_offer(options, LANEPOOL_I_CONTEXTS)) &&
            (options->workers_min == options->workers ||
@@ -106,7 +115,11 @@ lanepool_status lanepool_i_options_read(const lanepool_options *given, lanepool_
     fill_option_defaults(options);
     if (options->workers_min > options->workers)
         return LANEPOOL_INVALID;
-    return is_all_offered(options) ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
+    if (!is_all_offered(options))
+        return LANEPOOL_UNSUPPORTED;
+    if (options->step_seed != 0)
+        options->workers = options->workers_min = 1;
+    return LANEPOOL_OK;
 }
 
 const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)

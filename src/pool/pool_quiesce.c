@@ -187,7 +187,7 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
     if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
         release_quiesce(quiesce);
         status = lanepool_pool_await(pool, wait_max_ns);
-    } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {
+    } else if (!lanepool_i_driver_wait(pool->driver, &quiesce->semaphore, deadline_ns)) {
         status = LANEPOOL_TIMED_OUT;
     } else if (load_relaxed(&quiesce->only_parked_left)) {
         status = LANEPOOL_PARKED;

@@ -318,6 +318,7 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns)
     struct end_waiter waiter = { .only_parked_left = false };
     if (!lanepool_i_waiter_init(&waiter.waiter, lanepool_i_deadline(wait_max_ns)))
         return LANEPOOL_NO_RESOURCE;
+    waiter.waiter.driver = pool->driver;
     lanepool_status status = wait_for_end(pool, &waiter);
     lanepool_i_waiter_fini(&waiter.waiter);
     return status;

@@ -5,6 +5,7 @@
 #include "base/thread_name.h"
 #include "core/call_record.h"
 #include "core/run.h"
+#include "feature/pool_step.h"
 
 static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
@@ -202,6 +203,31 @@ static void pool_work_come_back(void *owner, lanepool_i_worker *worker)
     call_worker_start(owner, worker);
 }
 
+/* --- a worker without a thread --- */
+
+static void pool_work_begin_step(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_i_thread_record_enter(worker->record);
+    if (!worker->begun)
+        call_worker_start(owner, worker);
+    worker->begun = true;
+}
+
+static void pool_work_end_step(void *owner, lanepool_i_worker *worker)
+{
+    (void)owner;
+    lanepool_i_thread_record_leave(worker->record);
+}
+
+static void pool_work_draw_and_bring_ready(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    if (load_relaxed(&pool->workers.halt) != 0 || lanepool_i_step_routes(pool))
+        pool_work_bring_all_ready(owner, worker);
+}
+
+/* --- the tables --- */
+
 static void pool_work_retry_and_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_i_worker_retry_threads(worker);
@@ -229,9 +255,15 @@ static const lanepool_i_work elastic_work = { WORK(pool_work_retry_and_bring_rea
 static const lanepool_i_work elastic_work_in_one_order = { WORK(pool_work_retry_and_bring_all),
                                                            ELASTIC };
 
+static const lanepool_i_work stepped_work = { WORK(pool_work_draw_and_bring_ready),
+                                              .worker_leaves = pool_work_end_step,
+                                              .worker_returns = pool_work_begin_step };
+
 const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_pool *pool)
 {
     bool in_one_order = pool->workers.order != NULL;
+    if (pool->driver != NULL)
+        return &stepped_work;
     if (pool->options.workers_min < pool->options.workers)
         return in_one_order ? &elastic_work_in_one_order : &elastic_work;
     return in_one_order ? &fixed_work_in_one_order : &fixed_work;

@@ -24,6 +24,7 @@ struct lanepool_pool {
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: of the pool's threads; may be empty */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     lanepool_i_room room;                   /* I: of features, in the blocks of wide tasks */
+    lanepool_i_driver *driver;              /* I: runs the tasks if there are no threads, or NULL */
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is plain */
     bool limits_lanes;                      /* I: tasks are charged to quotas */

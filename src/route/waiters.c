@@ -30,6 +30,7 @@ bool lanepool_i_pool_waiter_enter(lanepool_i_pool_waiter *waiter, lanepool_pool 
     atomic_init(&waiter->awaits_nodes, false);
     if (!lanepool_i_waiter_init(&waiter->waiter, deadline_ns))
         return false;
+    waiter->waiter.driver = pool->driver;
     lanepool_i_mutex_lock(&waits->lock);
     lanepool_i_list_add(&waits->waiters, &waiter->waiter.link);
     lanepool_i_waits_count_caller_locked(waits, waiter->own_task != NULL);
@@ -71,7 +72,8 @@ bool lanepool_i_pool_waiter_wait(lanepool_i_pool_waiter *waiter,
         if (act(waiter))
             in_time = lanepool_i_clock_now() < deadline_ns;
         else if (!is_over(waiter))
-            in_time = lanepool_i_semaphore_wait_until(&waiter->waiter.semaphore, deadline_ns);
+            in_time = lanepool_i_driver_wait(waiter->waiter.driver, &waiter->waiter.semaphore,
+                                             deadline_ns);
         fetch_sub_seq(&waits->sleeping, 1);
     }
     return true;

@@ -206,6 +206,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
     struct blocked_submitter submitter = { .charge = charge };
     if (!lanepool_i_waiter_init(&submitter.waiter, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
+    submitter.waiter.driver = admission->driver;
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {

@@ -37,9 +37,10 @@ typedef struct lanepool_i_admission {
     lanepool_i_list submitters;         /* L: blocked submitters, oldest first */
     bool closed;                        /* L: only threads inside the pool are admitted */
     _Atomic uint32_t waiting;           /* A: L writes */
+    lanepool_i_driver *driver;          /* I: of a pool without threads, or NULL */
 } lanepool_i_admission;
 
-/* `quotas` is NULL without lane limits. */
+/* `quotas` is NULL without lane limits. `driver` must be set before. */
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
                                size_t pending_max, lanepool_i_lane_quotas *quotas);
 void lanepool_i_admission_fini(lanepool_i_admission *admission);

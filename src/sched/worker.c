@@ -393,3 +393,33 @@ void lanepool_i_worker_begin_search(lanepool_i_worker *worker)
     restart_quantum(worker);
     start_search(worker);
 }
+
+/* --- steps --- */
+
+/* What a worker does before it sleeps may make tasks ready. */
+static lanepool_i_task *find_or_attend(lanepool_i_worker *worker)
+{
+    lanepool_i_workers *workers = worker->workers;
+    lanepool_i_task *task = find_task(worker);
+    if (task != NULL)
+        return task;
+    workers->work->before_sleep(workers->owner, worker);
+    return find_task(worker);
+}
+
+bool lanepool_i_worker_step(lanepool_i_worker *worker)
+{
+    lanepool_i_workers *workers = worker->workers;
+    if (worker->ended)
+        return false;
+    workers->work->worker_returns(workers->owner, worker);
+    lanepool_i_task *task = find_or_attend(worker);
+    if (task != NULL)
+        workers->work->run(workers->owner, worker, task);
+    worker->ended = lanepool_i_workers_are_stopped(workers);
+    if (worker->ended)
+        workers->work->end(workers->owner, worker);
+    else
+        workers->work->worker_leaves(workers->owner, worker);
+    return task != NULL || worker->ended;
+}

@@ -20,6 +20,9 @@
  * thread waits until the claimer has stored its handle, and joins the worker's previous thread,
  * which has nothing left to do but end. From then on the worker belongs to the new thread.
  *
+ * A pool without threads has one worker. The thread that makes a step for it acts as this worker
+ * (lanepool_i_worker_step()). The worker counts as busy all the time, and never sleeps.
+ *
  * A feature may keep the ready tasks in an order of its own (lanepool_i_ready_order). Then all of
  * them are in the overflow list, and the rings take none. A worker looks around after each task.
  */
@@ -67,7 +70,8 @@ typedef struct lanepool_i_work {
     void (*end_abandoned)(void *owner, lanepool_i_worker *worker);
     /* The thread ends; its last call. */
     void (*end)(void *owner, lanepool_i_worker *worker);
-    /* The worker leaves its loop; or, after that, it is back in its loop. */
+    /* The worker leaves its loop; or, after that, it is back in its loop. Without a thread: a step
+     * ends, or begins. */
     void (*worker_leaves)(void *owner, lanepool_i_worker *worker);
     void (*worker_returns)(void *owner, lanepool_i_worker *worker);
     /* Starts a thread for an absent worker, which the calling thread has claimed, or calls
@@ -95,6 +99,7 @@ struct lanepool_i_worker {
     bool searching;                    /* W: it counts as searching (sleep.h) */
     bool ended;                        /* W: `end` has been called */
     bool is_leaving;                   /* W: its thread ends, the pool does not */
+    bool begun;                        /* W: it has made a step */
     _Atomic uint64_t stolen;           /* A: W writes */
     lanepool_i_thread thread;          /* C */
     lanepool_i_thread previous_thread; /* C: the previous one, which `thread` joins */
@@ -126,6 +131,9 @@ struct lanepool_i_workers {
 
 /* The worker's loop: finds tasks and runs them until the workers stop, or the worker leaves. */
 void lanepool_i_worker_run_loop(lanepool_i_worker *worker);
+/* Makes one step of a worker without a thread, on the calling thread: runs a task, or ends after
+ * the workers were stopped. Returns false if there is nothing to do. */
+bool lanepool_i_worker_step(lanepool_i_worker *worker);
 /* Before the loop, on the thread of a worker that was absent: it searches first, as if woken. */
 void lanepool_i_worker_begin_search(lanepool_i_worker *worker);
 

@@ -96,6 +96,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->searching = false;
         worker->ended = false;
         worker->is_leaving = false;
+        worker->begun = false;
         worker->has_thread = false;
         worker->has_previous_thread = false;
         atomic_init(&worker->stolen, 0);

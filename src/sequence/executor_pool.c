@@ -22,7 +22,7 @@ lanepool_status lanepool_pool_executor(lanepool_pool *pool, lanepool_executor **
         *executor = NULL;
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_SEQUENCES))
+    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_SEQUENCES) || pool->driver != NULL)
         return LANEPOOL_UNSUPPORTED;
     functions.execute = submit_work_task;
     lanepool_status status = lanepool_executor_create(&functions, pool, executor);

@@ -10,6 +10,7 @@
 #include "future/attempts.h"
 #include "route/pool.h"
 #include "wait/deadlock.h"
+#include "wait/future_wait.h"
 
 #include <string.h>
 
@@ -201,15 +202,26 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
 
 /* --- waiting outside --- */
 
+/* Under the lock a pending task cannot end, so its pool is not gone. */
+lanepool_i_driver *lanepool_i_future_driver(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool pends = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE && future->pool != NULL;
+    lanepool_i_driver *driver = pends ? future->pool->driver : NULL;
+    lanepool_i_mutex_unlock(&future->lock);
+    return driver;
+}
+
 static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_ns)
 {
+    lanepool_i_driver *driver = lanepool_i_future_driver(future);
     lanepool_i_semaphore semaphore;
     if (!lanepool_i_semaphore_init(&semaphore))
         return LANEPOOL_NO_RESOURCE;
     lanepool_i_listener listener = { .semaphore = &semaphore };
     lanepool_status status = LANEPOOL_OK;
     if (lanepool_i_future_listen(future, &listener) &&
-        !lanepool_i_semaphore_wait_until(&semaphore, deadline_ns)) {
+        !lanepool_i_driver_wait(driver, &semaphore, deadline_ns)) {
         if (lanepool_i_future_unlisten(future, &listener))
             status = LANEPOOL_TIMED_OUT;
         else

@@ -9,6 +9,7 @@
 #include "base/versioned.h"
 #include "future/member.h"
 #include "sched/thread_record.h"
+#include "wait/future_wait.h"
 
 #include <string.h>
 
@@ -239,6 +240,24 @@ static lanepool_status try_to_take_completion(lanepool_group *group, lanepool_i_
     return status;
 }
 
+/* Returns the driver of the newest member's pool, if that has no threads; else NULL. */
+static lanepool_i_driver *find_driver(lanepool_group *group)
+{
+    lanepool_i_member *member = get_newest_before(group, &group->members.ends);
+    if (member == NULL)
+        return NULL;
+    lanepool_i_driver *driver = lanepool_i_future_driver(&member->future);
+    lanepool_i_future_release(&member->future);
+    return driver;
+}
+
+/* Sleeps until the waiter is called. Returns false if its deadline has passed. */
+static bool sleep_for_completion(lanepool_group *group, lanepool_i_waiter *waiter)
+{
+    waiter->driver = find_driver(group);
+    return lanepool_i_waiter_sleep(waiter, &group->lock);
+}
+
 /* A waiter that is called at its deadline tries once more: no other waiter was called for that
  * completion. */
 static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t deadline_ns,
@@ -250,7 +269,7 @@ static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t d
     lanepool_status status;
     do
         status = try_to_take_completion(group, &waiter, taken);
-    while (status == LANEPOOL_TIMED_OUT && lanepool_i_waiter_sleep(&waiter, &group->lock));
+    while (status == LANEPOOL_TIMED_OUT && sleep_for_completion(group, &waiter));
     lanepool_i_waiter_fini(&waiter);
     return status;
 }

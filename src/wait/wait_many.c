@@ -11,6 +11,7 @@
 #include "future/future.h"
 #include "route/offers.h"
 #include "sched/thread_record.h"
+#include "wait/future_wait.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)
 {
@@ -79,6 +80,27 @@ static lanepool_status find_ended(lanepool_future *const *futures, size_t count,
     return found;
 }
 
+/* Makes a step of a pool without threads that one of the tasks is in. Returns false if there is no
+ * step to make. */
+static bool step_one(lanepool_future *const *futures, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_driver *driver = lanepool_i_future_driver(futures[i]);
+        if (driver != NULL && driver->step(driver))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a task is pending in a pool with threads, or of a sequence. */
+static bool may_end_without_steps(lanepool_future *const *futures, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lanepool_i_future_driver(futures[i]) == NULL)
+            return true;
+    return false;
+}
+
 static lanepool_status wait_for_any(lanepool_future *const *futures, size_t count,
                                     lanepool_i_listener *listeners, uint64_t deadline_ns)
 {
@@ -103,6 +125,10 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
         return status;
     if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
+    while (status == LANEPOOL_TIMED_OUT && step_one(futures, future_count))
+        status = find_ended(futures, future_count, index);
+    if (status != LANEPOOL_TIMED_OUT || !may_end_without_steps(futures, future_count))
+        return status;
     if (future_count > SIZE_MAX / sizeof(lanepool_i_listener))
         return LANEPOOL_NOMEM;
     lanepool_i_listener *listeners =

@@ -104,6 +104,14 @@ static lanepool_status use_priorities(const struct sort *sort)
     return with_options(&options, run_urgent);
 }
 
+static lanepool_status make_steps(const struct sort *sort)
+{
+    lanepool_options options = options_of(sort);
+
+    options.step_seed = 1;
+    return with_options(&options, run_plain);
+}
+
 static lanepool_status keep_few_workers(const struct sort *sort)
 {
     lanepool_options options = options_of(sort);
@@ -513,6 +521,7 @@ const struct feature features[] = {
     { "priorities", "`priorities`", use_priorities },
     { "limits of keys", "`lane_pending_max`", limit_lanes },
     { "elastic workers", "`workers_min`", keep_few_workers },
+    { "steps in place of threads", "`step_seed`", make_steps },
     { "After a failure", NULL, NULL },
     { "retries", "`retries`", retry_in },
     { "parked tasks", "`LANEPOOL_FAILURE_POISON`", park_in },
