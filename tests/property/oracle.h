@@ -16,7 +16,7 @@
 /* The kind of call that a task got. */
 enum oracle_call { CALL_NONE, CALL_RUN, CALL_CANCELLED, CALL_HANDED_BACK };
 
-enum { ORACLE_KEEPS_MAX = 8, ORACLE_RESUMES_MAX = 64 };
+enum { ORACLE_KEEPS_MAX = 8, ORACLE_RESUMES_MAX = 64, ORACLE_WORKERS_MAX = 8 };
 
 /* The time during which a task was parked, from a moment before it was. */
 struct oracle_keep {
@@ -174,6 +174,15 @@ struct oracle_key {
     _Atomic uint64_t readers; /* the shared tasks since the last exclusive one, as a set */
 };
 
+/* The record of an allocator's and of workers' callbacks. */
+struct oracle_options {
+    _Atomic uint64_t pieces; /* in use */
+    _Atomic uint64_t sum;    /* of a number of each piece's address and size */
+    struct oracle_shift {
+        atomic_bool begun; /* worker_start was called, and worker_stop not yet */
+    } shifts[ORACLE_WORKERS_MAX];
+};
+
 struct oracle_log {
     struct oracle_task *tasks;
     struct oracle_key *keys;
@@ -195,9 +204,10 @@ struct oracle_log {
     _Atomic uint64_t stopped_at;  /* when it had returned; 0: never */
     _Atomic uint64_t closing_at;  /* before a shutdown of any kind was called; 0: never */
     _Atomic uint64_t ending_at;   /* before the call that ends a pool that has nothing left to do */
-    bool refused;                 /* the platform has refused a resource on purpose */
-    const char *events;           /* the violation in the pool's events, or NULL */
-    const char *look;             /* the violation in a snapshot, or NULL */
+    struct oracle_options options;
+    bool refused;       /* the platform has refused a resource on purpose */
+    const char *events; /* the violation in the pool's events, or NULL */
+    const char *look;   /* the violation in a snapshot, or NULL */
     _Atomic uint64_t clock;
 };
 

@@ -50,6 +50,17 @@ struct workload_scale {
 extern const struct workload_scale workload_small; /* for simulated runs */
 extern const struct workload_scale workload_large; /* for threads */
 
+/* Options of a pool that change no result. */
+enum {
+    WORKLOAD_ALLOCATOR = 1,
+    WORKLOAD_WATCHDOG = 2,
+    WORKLOAD_SHIFTS = 4, /* worker_start and worker_stop */
+    WORKLOAD_KEY_NAMES = 8,
+    WORKLOAD_QUANTUM_NS = 16,
+    WORKLOAD_STACK_SIZE = 32,
+    WORKLOAD_OPTIONS_ALL = 63
+};
+
 struct workload_params {
     uint64_t seed; /* of the relation; otherwise only for printing */
     uint32_t task_count;
@@ -103,6 +114,7 @@ struct workload_params {
     bool deadlines;       /* some tasks have deadlines */
     bool skips_quiesce;   /* the pool is destroyed without a quiesce before */
     bool stops_when_held; /* if the pool answers PARKED, it is shut down now */
+    uint32_t options;     /* options that change no result: a set of WORKLOAD_ bits */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX

@@ -6,6 +6,7 @@
 #define TESTS_PROPERTY_WORLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Calls main(arguments[i]) for each i, each on its own thread. Returns when all have returned. */
@@ -27,6 +28,11 @@ bool world_is_strict(void);
 
 /* Returns a number that is unique to the calling thread among the living ones. */
 uint64_t world_thread(void);
+
+/* The memory of an allocator of the program's. `alignment` is that of a cache line, or `size`.
+ * Returns NULL if the platform refuses it on purpose. */
+void *world_memory_get(size_t size, size_t alignment);
+void world_memory_put(void *memory, size_t size);
 
 /* Returns true if the platform has refused a resource on purpose. */
 bool world_has_refused(void);

@@ -82,6 +82,17 @@ uint64_t world_thread(void)
     return (uint64_t)pthread_self();
 }
 
+void *world_memory_get(size_t size, size_t alignment)
+{
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void world_memory_put(void *memory, size_t size)
+{
+    (void)size;
+    free(memory);
+}
+
 bool world_has_refused(void)
 {
     return false;

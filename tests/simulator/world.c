@@ -1,6 +1,8 @@
 /* Implements property/world.h on the simulator. */
 #include "property/world.h"
 
+#include "platform/platform.h"
+#include "simulator/memory.h"
 #include "simulator/state.h"
 
 struct thread {
@@ -57,6 +59,31 @@ bool world_is_strict(void)
 uint64_t world_thread(void)
 {
     return sim_self();
+}
+
+static size_t whole_lines(size_t size)
+{
+    return (size + LANEPOOL_I_CACHE_LINE - 1) & ~(size_t)(LANEPOOL_I_CACHE_LINE - 1);
+}
+
+/* A power of two is aligned to itself, because a piece may be used again for any request of its
+ * size. */
+void *world_memory_get(size_t size, size_t alignment)
+{
+    size_t whole = whole_lines(size);
+
+    (void)alignment;
+    if (sim_fault())
+        return NULL;
+    sim.held++;
+    return sim_memory_get(whole, (whole & (whole - 1)) == 0 ? whole : LANEPOOL_I_CACHE_LINE);
+}
+
+void world_memory_put(void *memory, size_t size)
+{
+    sim_empty_buffer();
+    sim_memory_put(memory, whole_lines(size));
+    sim.held--;
 }
 
 bool world_has_refused(void)
