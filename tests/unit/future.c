@@ -72,6 +72,25 @@ static void call_back(struct fixture *all, struct callback *callback, char name)
     expect(lanepool_i_future_listen(all->future, listener_make(callback)));
 }
 
+/* A lock that is taken is waited for in the process that made the future, and in no other. */
+Test(future, knows_the_process_that_made_it)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    expect_eq(all.future->creator.process, lanepool_i_creator_self().process);
+    lanepool_i_mutex_lock(&all.future->lock);
+    expect(lanepool_i_future_is_here(all.future));
+    all.future->creator.process++;
+    expect(!lanepool_i_future_is_here(all.future));
+    lanepool_i_mutex_unlock(&all.future->lock);
+    expect(lanepool_i_future_is_here(all.future));
+    complete(&all);
+    lanepool_i_future_release(all.future);
+    lanepool_future_release(all.future);
+    expect_freed(&all);
+}
+
 Test(future, is_freed_with_its_last_reference)
 {
     struct fixture all;
