@@ -14,6 +14,7 @@ struct kept {
     _Atomic bool open;
     _Atomic uint32_t users;
     _Atomic uint32_t opens, closes, failures;
+    uint64_t closed_ns;
     uint64_t cell;
 };
 
@@ -80,6 +81,7 @@ static void close_kept(void *user, lanepool_key key, void *context)
     EXPECT(user == kept && context == one);
     begin_call(one);
     EXPECT(atomic_exchange(&one->open, false));
+    one->closed_ns = sim_now();
     atomic_fetch_add(&one->closes, 1);
     sim_sleep(scene_seed % 2 * 5);
     end_call(one);
@@ -126,6 +128,7 @@ struct user {
     uint64_t key;
     lanepool_mode mode;
     uint64_t takes;
+    uint64_t ended_ns;
     lanepool_status status;
     /* Where the task stores its detached handle, if it detaches; or NULL. */
     _Atomic(lanepool_detached *) *detached;
@@ -157,6 +160,7 @@ static int use_context(lanepool_run *run, void *argument)
         EXPECT_STATUS(OK, lanepool_run_detach(run, &detached));
         atomic_store(self->detached, detached);
     }
+    self->ended_ns = sim_now();
     return 0;
 }
 
@@ -273,6 +277,35 @@ SCENARIO(scenario_contexts_longest_idle_context_makes_room, RANDOM)
         sim_sleep(10);
         EXPECT_STATUS(OK, lanepool_pool_stats(scene.pool, &stats, NULL, 0));
     } while (stats.contexts > contexts.lingering_max);
+    scene_close();
+    judge_contexts();
+}
+
+/* Uses the context of key 1. Returns how long it was idle, at least, before it was closed. */
+static uint64_t idle_time_after_use(void)
+{
+    struct user user = { .key = 1 };
+    uint32_t closes = atomic_load(&kept[1].closes);
+
+    EXPECT_STATUS(OK, submit_user(&user));
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, user.status);
+    while (atomic_load(&kept[1].closes) == closes)
+        sim_sleep(LANEPOOL_LINGER_MIN_DEFAULT);
+    return kept[1].closed_ns - user.ended_ns;
+}
+
+/* A key without a known gap lingers for the shorter default. After a gap of more than half of the
+ * longer default, it lingers for that. */
+SCENARIO(scenario_contexts_linger_by_default, RANDOM)
+{
+    lanepool_context_options contexts = some_contexts();
+
+    contexts.linger_min_ns = contexts.linger_max_ns = 0;
+    open_contexts(2, &contexts);
+    EXPECT(idle_time_after_use() >= LANEPOOL_LINGER_MIN_DEFAULT);
+    sim_sleep(LANEPOOL_LINGER_MAX_DEFAULT / 2);
+    EXPECT(idle_time_after_use() >= LANEPOOL_LINGER_MAX_DEFAULT);
     scene_close();
     judge_contexts();
 }
