@@ -48,9 +48,9 @@ LANEPOOL_API bool lanepool_run_claims(const lanepool_run *run, lanepool_claim cl
 
 /**
  * Asserts that the task that this thread runs has a claim, as lanepool_run_claims() says it.
- * Otherwise calls the pool's `on_check`. Without an `on_check`, writes a message and aborts. Code
- * that is called from a task needs no lanepool_run for it. Inside a callback the task around it
- * counts, if any.
+ * Otherwise calls the pool's `on_check`. Without an `on_check` it aborts; a checked library writes
+ * a message first. Code that is called from a task needs no lanepool_run for it. Inside a callback
+ * the task around it counts, if any.
  * @param claim What the code that follows uses.
  * @threads The thread of a task of the pool; on any other thread the assertion fails.
  * @complexity O(claims of the task).

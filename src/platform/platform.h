@@ -45,7 +45,7 @@ void lanepool_i_thread_join(lanepool_i_thread *thread);
 /* Returns true if a thread's stack may have so many bytes. */
 bool lanepool_i_stack_size_is_valid(size_t stack_size);
 
-/* Writes what a program has done wrong, or the library itself, and aborts. */
+/* Aborts. A checked build first writes what the program has done wrong, or the library itself. */
 void lanepool_i_report_misuse(const char *function, const char *what);
 
 /* Sets the calling thread's name, as the system shows it. */

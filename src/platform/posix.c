@@ -228,7 +228,11 @@ void lanepool_i_membarrier_others(void)
 
 void lanepool_i_report_misuse(const char *function, const char *what)
 {
+#if defined(LANEPOOL_CHECKED)
     fprintf(stderr, "lanepool: %s(): %s\n", function, what);
+#else
+    (void)function, (void)what;
+#endif
     abort();
 }
 

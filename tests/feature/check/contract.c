@@ -429,7 +429,12 @@ static void expect_message(struct abortion abortion, const char *message)
     size = fread(text, 1, sizeof text - 1, abortion.messages);
     text[size] = 0;
     fclose(abortion.messages);
+#if defined(LANEPOOL_CHECKED)
     expect(strstr(text, message) != NULL);
+#else
+    (void)message;
+    expect(size == 0);
+#endif
 }
 
 Test(check, an_assertion_without_a_callback_aborts_with_a_message)
