@@ -49,7 +49,9 @@ struct piece {
 
 static char *arena;
 static size_t used;
-/* Free pieces by size: one list for each size that was requested in this run. */
+/* Free pieces by size: one list for each size that was requested in this run. A piece may be used
+ * again for any request of its size. So its alignment follows from its size alone: a power of two
+ * is aligned to itself. */
 static struct {
     size_t size;
     struct piece *first;
@@ -78,6 +80,8 @@ void *sim_memory_get(size_t size, size_t alignment)
         memory = *list;
         *list = (*list)->next;
     } else {
+        if ((size & (size - 1)) == 0 && alignment < size)
+            alignment = size;
         uintptr_t at = ((uintptr_t)arena + used + alignment - 1) & ~(uintptr_t)(alignment - 1);
         used = at + size - (uintptr_t)arena;
         if (used > ARENA_SIZE)

@@ -66,17 +66,15 @@ static size_t whole_lines(size_t size)
     return (size + LANEPOOL_I_CACHE_LINE - 1) & ~(size_t)(LANEPOOL_I_CACHE_LINE - 1);
 }
 
-/* A power of two is aligned to itself, because a piece may be used again for any request of its
- * size. */
 void *world_memory_get(size_t size, size_t alignment)
 {
     size_t whole = whole_lines(size);
 
-    (void)alignment;
     if (sim_fault())
         return NULL;
     sim.held++;
-    return sim_memory_get(whole, (whole & (whole - 1)) == 0 ? whole : LANEPOOL_I_CACHE_LINE);
+    return sim_memory_get(whole,
+                          alignment > LANEPOOL_I_CACHE_LINE ? alignment : LANEPOOL_I_CACHE_LINE);
 }
 
 void world_memory_put(void *memory, size_t size)
