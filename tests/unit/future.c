@@ -86,7 +86,6 @@ Test(future, knows_the_process_that_made_it)
     lanepool_i_mutex_unlock(&all.future->lock);
     expect(lanepool_i_future_is_here(all.future));
     complete(&all);
-    lanepool_i_future_release(all.future);
     lanepool_future_release(all.future);
     expect_freed(&all);
 }
