@@ -6,10 +6,10 @@
  * worker's record in place of its own. Between two steps the worker counts as busy, so no thread
  * tries to wake it, and waits inside tasks route and run what they need themselves.
  *
- * What a step does depends on the seed, and on what the program has done before, and on nothing
- * else: not on a clock, and not on addresses. So the ready tasks are listed by their tickets, and
- * the seed draws a position in this list. It also draws whether a step routes first, while there
- * are ready tasks. Later tasks may then become ready before or after the next start.
+ * A step depends only on the seed and on what the program has done before. It reads no clock and
+ * compares no addresses. So the ready tasks are listed by their tickets, and the seed draws a
+ * position in this list. While there are ready tasks, the seed also draws whether a step routes
+ * first. Later tasks may then become ready before or after the next start.
  */
 #include "feature/pool_step.h"
 
@@ -100,12 +100,7 @@ static lanepool_i_task *take_drawn(lanepool_i_ready_order *order)
 static void visit_by_ticket(lanepool_i_ready_order *order,
                             void (*found)(lanepool_i_task *task, void *context), void *context)
 {
-    const struct steps *steps = (const struct steps *)order;
-    lanepool_i_task *task = steps->ready.first;
-    for (size_t left = steps->ready.count; left > 0; left--) {
-        found(task, context);
-        task = load_relaxed(&task->next);
-    }
+    lanepool_i_tasks_each(&((const struct steps *)order)->ready, found, context);
 }
 
 /* --- steps --- */

@@ -93,13 +93,8 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context)
 {
-    LANEPOOL_I_EACH(const lanepool_pump, pump, &waits->pumps, link) {
-        lanepool_i_task *task = pump->ready.first;
-        for (size_t left = pump->ready.count; left > 0; left--) {
-            found(task, context);
-            task = load_relaxed(&task->next);
-        }
-    }
+    LANEPOOL_I_EACH(const lanepool_pump, pump, &waits->pumps, link)
+        lanepool_i_tasks_each(&pump->ready, found, context);
 }
 
 void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks)

@@ -11,15 +11,10 @@ void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),
                                              void *context)
 {
-    if (workers->order != NULL) {
+    if (workers->order != NULL)
         workers->order->each(workers->order, found, context);
-        return;
-    }
-    lanepool_i_task *task = workers->overflow.first;
-    for (size_t left = workers->overflow.count; left > 0; left--) {
-        found(task, context);
-        task = load_relaxed(&task->next);
-    }
+    else
+        lanepool_i_tasks_each(&workers->overflow, found, context);
 }
 
 static void put_into_overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)

@@ -259,6 +259,18 @@ static inline void lanepool_i_tasks_add_unvisited(lanepool_i_tasks *tasks, lanep
         lanepool_i_tasks_add(tasks, task);
 }
 
+/* Calls `found` for each task, from the first to the last. */
+static inline void lanepool_i_tasks_each(const lanepool_i_tasks *tasks,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context)
+{
+    lanepool_i_task *task = tasks->first;
+    for (size_t left = tasks->count; left > 0; left--) {
+        found(task, context);
+        task = load_relaxed(&task->next);
+    }
+}
+
 static inline lanepool_i_task *lanepool_i_tasks_take(lanepool_i_tasks *tasks)
 {
     lanepool_i_task *task = tasks->first;
