@@ -16,18 +16,18 @@ LANEPOOL_C_BEGIN
 
 /**
  * @defgroup replay Replay
- * What tasks, lanes and workers do after each event, and what they did before. Events may be
- * missing, or in any order: a replay draws its conclusions from those that it is fed. One thread at
- * a time for each object. @{
+ * A replay is fed a pool's events. After each event it holds the states of all tasks, lanes and
+ * workers. Events may be missing, or in any order: a replay concludes from those that it is fed.
+ * One thread at a time for each object. @{
  */
 
 /** As an index: none. */
 #define LANEPOOL_REPLAY_NONE SIZE_MAX
 /** As a time: that of an event that was not seen. */
 #define LANEPOOL_REPLAY_UNSEEN UINT64_MAX
-/** What to keep: tasks that are over, and their entries. Otherwise their indexes are used again. */
+/** Keeps tasks that have ended, and their entries. Otherwise later tasks get their indexes. */
 #define LANEPOOL_REPLAY_TASKS 1u
-/** What to keep: lanes that no task is in. Only kept lanes have names. */
+/** Keeps lanes that no task is in. Lanes have names only in a replay with this flag. */
 #define LANEPOOL_REPLAY_LANES 2u
 
 /** The state of a task. */
@@ -126,7 +126,7 @@ typedef struct lanepool_replay_worker {
     uint64_t reserved[1]; /**< 0 */
 } lanepool_replay_worker;
 
-/** What is known after an event. Arrays may move with the next one. */
+/** The states after an event. The next event may move the arrays. */
 typedef struct lanepool_replay {
     uint64_t time_ns;                      /**< of the latest event; 0: no event yet */
     const lanepool_replay_task *tasks;     /**< `task_count` tasks, as they appeared */

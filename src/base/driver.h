@@ -1,6 +1,6 @@
 /*
- * What runs the tasks of a pool without threads: a thread that waits for such a pool runs them
- * itself, step by step.
+ * The driver of a pool without threads. A thread that waits for such a pool runs its tasks itself,
+ * step by step.
  */
 #ifndef LANEPOOL_SRC_BASE_DRIVER_H
 #define LANEPOOL_SRC_BASE_DRIVER_H

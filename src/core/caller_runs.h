@@ -7,7 +7,7 @@
 #include "future/expiry.h"
 #include "route/waiters.h"
 
-/* What a caller asks the role's holder to do. */
+/* A function that the role's holder runs for a caller. */
 typedef void (*lanepool_i_action)(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   void *context, lanepool_i_grants *grants);
 

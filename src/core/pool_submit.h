@@ -5,7 +5,7 @@
 
 #include "sched/thread_record.h"
 
-/* What the submitter wants if the pool is full. */
+/* How a submit behaves in a full pool. */
 typedef struct lanepool_i_terms {
     enum { LANEPOOL_I_WAIT_FOR_ROOM, LANEPOOL_I_RUN_BY_CALLER } full;
     uint64_t wait_max_ns;

@@ -52,9 +52,9 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
 
 /* Decides whether the task's function is to be called. If not, sets *end, and returns:
  *
- * - LANEPOOL_I_WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the
- * future belongs to the canceller, and end->future stays NULL. Otherwise its future has cancelled
- * it. See cancel.c.
+ * - WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the future belongs
+ *   to the canceller, and end->future stays NULL. Otherwise its future has cancelled it. See
+ *   cancel.c.
  * - ENDED: the task ends with this result without being called to run. This is a stopped run of a
  *   periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
@@ -257,9 +257,9 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)),
                                   { LANEPOOL_ABANDONED, 0, NULL },
                                   lanepool_i_call_record_of(pool->call_records, task) };
-        end_by_outcome(pool, record, task,
-                       end.call == NULL ? LANEPOOL_I_ENDED : LANEPOOL_I_RETURNED_WITH_RECORD, &end,
-                       &grants);
+        lanepool_i_run_end(pool, record, task,
+                           end.call == NULL ? LANEPOOL_I_ENDED : LANEPOOL_I_RETURNED_WITH_RECORD,
+                           &end, &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }
 }

@@ -13,18 +13,18 @@
 typedef struct lanepool_i_ending {
     lanepool_future *future;
     lanepool_result result;
-    lanepool_i_call_record *call; /* set with LANEPOOL_I_RETURNED_WITH_RECORD */
+    lanepool_i_call_record *call; /* set with RETURNED_WITH_RECORD */
 } lanepool_i_ending;
 
 typedef enum lanepool_i_outcome {
     LANEPOOL_I_CALLED,               /* the function is to be called now */
     LANEPOOL_I_PLAIN_SUCCEEDED,      /* a plain task's function has returned 0 */
     LANEPOOL_I_ENDED,                /* the task ends now, with the result in `ending` */
-    LANEPOOL_I_RETURNED_WITH_RECORD, /* the function has returned, and its call has a record; see
-                             call_record.h */
+    LANEPOOL_I_RETURNED_WITH_RECORD, /* the function has returned; its call has a record */
     LANEPOOL_I_WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 } lanepool_i_outcome;
 
+/* Returns the future of a task with this word, or NULL. */
 static inline lanepool_future *lanepool_i_run_future(const lanepool_i_task *task, uint64_t word)
 {
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;

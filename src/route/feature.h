@@ -62,13 +62,15 @@ typedef struct lanepool_i_feature {
                              const lanepool_task *task, lanepool_i_task *block);
     void (*unbuild)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *block);
 
-    /* --- in the lanes of keys, one feature at most --- */
+    /* --- routing, by R --- */
 
     /* Claiming, by R: routes the task in another way than its rule does, and returns true. Called
-     * only for a task that `build` has made a MESSAGE, and for one that was held back. Any number
-     * of features may have it. */
+     * only for a task that `build` has made a MESSAGE, and for one that was held back. */
     bool (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants);
+
+    /* --- in the lanes of keys, one feature at most --- */
+
     /* R: the task's entries have their lanes, but are in none yet. */
     void (*place)(lanepool_pool *pool, lanepool_i_task *task);
     /* W: the task is about to leave its lanes. */

@@ -71,7 +71,7 @@ static void abort_with_message(const lanepool_failed_check *failed)
     lanepool_i_report_misuse("lanepool_assert_claimed", message);
 }
 
-static LANEPOOL_I_COLD void report_lacking_claim(lanepool_pool *pool, const lanepool_run *run,
+static LANEPOOL_I_COLD void report_missing_claim(lanepool_pool *pool, const lanepool_run *run,
                                                  lanepool_claim claim)
 {
     lanepool_failed_check failed = { .pool = pool, .claim = claim, .run = run };
@@ -93,5 +93,5 @@ void lanepool_assert_claimed(lanepool_pool *pool, lanepool_claim claim)
     const lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
     const lanepool_run *run = record != NULL ? record->run : NULL;
     if (run == NULL || !task_has_claim(pool, run->task, claim))
-        report_lacking_claim(pool, run, claim);
+        report_missing_claim(pool, run, claim);
 }
