@@ -1,82 +1,11 @@
 /* Pools whose memory comes from an allocator of the program. */
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/step.h"
+#include "support/store.h"
 #include "support/test.h"
 
-enum { PIECES_MAX = 4096, KEYS = 3000, STEPS = 6000 };
-
-/* An allocator that records the pieces in use, and can refuse requests. */
-struct store {
-    pthread_mutex_t lock;
-    void *pieces[PIECES_MAX];
-    size_t sizes[PIECES_MAX];
-    size_t count;        /* the number of pieces in use */
-    size_t bytes;        /* the number of bytes in use */
-    size_t asked;        /* the number of requests */
-    size_t refused_from; /* the first request that is refused; 0: none */
-    unsigned errors;
-};
-
-static void *take(void *user, size_t size, size_t alignment)
-{
-    struct store *store = user;
-    void *piece = NULL;
-
-    pthread_mutex_lock(&store->lock);
-    store->asked++;
-    if (store->count < PIECES_MAX &&
-        (store->refused_from == 0 || store->asked < store->refused_from)) {
-        piece = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-    }
-    if (piece) {
-        memset(piece, 0xa5, size);
-        store->pieces[store->count] = piece;
-        store->sizes[store->count++] = size;
-        store->bytes += size;
-    }
-    pthread_mutex_unlock(&store->lock);
-    return piece;
-}
-
-static void give(void *user, void *piece, size_t size)
-{
-    struct store *store = user;
-    size_t i = 0;
-
-    pthread_mutex_lock(&store->lock);
-    while (i < store->count && store->pieces[i] != piece) {
-        i++;
-    }
-    if (i == store->count || store->sizes[i] != size) {
-        store->errors++;
-    } else {
-        store->bytes -= size;
-        store->pieces[i] = store->pieces[--store->count];
-        store->sizes[i] = store->sizes[store->count];
-    }
-    pthread_mutex_unlock(&store->lock);
-    free(piece);
-}
-
-static lanepool_allocator allocator_of(struct store *store)
-{
-    lanepool_allocator allocator = { sizeof allocator, take, give, store };
-
-    memset(store, 0, sizeof *store);
-    pthread_mutex_init(&store->lock, NULL);
-    return allocator;
-}
-
-static void is_given_back(struct store *store)
-{
-    expect_eq(store->errors, 0);
-    expect_eq(store->count, 0);
-    expect_eq(store->bytes, 0);
-    pthread_mutex_destroy(&store->lock);
-}
+enum { KEYS = 3000, STEPS = 6000 };
 
 static bool claims_nothing_twice(const lanepool_task_view *a, const lanepool_task_view *b,
                                  void *user)
@@ -114,7 +43,7 @@ static bool submit_each_kind(lanepool_pool *pool, bool has_claims, lanepool_grou
 static void works_with(lanepool_options *options)
 {
     struct store store;
-    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_allocator allocator = store_open(&store);
     lanepool_future *futures[20] = { NULL };
     lanepool_group *group;
     lanepool_pool *pool;
@@ -137,7 +66,7 @@ static void works_with(lanepool_options *options)
         lanepool_future_release(futures[i]);
     }
     lanepool_group_destroy(group);
-    is_given_back(&store);
+    store_close(&store);
     for (int i = 0; i < STEPS; i++) {
         expect_eq(steps[i].runs, 1);
     }
@@ -213,7 +142,7 @@ static void begin_and_end_periodic(lanepool_pool *pool)
 Test(allocators, each_piece_goes_back_with_its_size_whatever_a_task_uses)
 {
     struct store store;
-    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_allocator allocator = store_open(&store);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_failure_policy of_pool = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_group *group;
@@ -241,14 +170,14 @@ Test(allocators, each_piece_goes_back_with_its_size_whatever_a_task_uses)
         lanepool_group_destroy(group);
         expect_eq(store.errors, 0);
     }
-    is_given_back(&store);
+    store_close(&store);
 }
 
 /* Refuses requests from this one on. Accepted tasks still run, and all memory is freed. */
 static void is_refused_from(size_t refused_from)
 {
     struct store store;
-    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_allocator allocator = store_open(&store);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
     unsigned accepted = 0, runs = 0;
@@ -270,7 +199,7 @@ static void is_refused_from(size_t refused_from)
         runs += steps[i].runs;
     }
     expect_eq(runs, accepted);
-    is_given_back(&store);
+    store_close(&store);
 }
 
 Test(allocators, refusal_is_answered_and_changes_nothing)
@@ -283,15 +212,16 @@ Test(allocators, refusal_is_answered_and_changes_nothing)
 Test(allocators, both_functions_are_needed)
 {
     struct store store;
-    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_allocator allocator = store_open(&store);
+    void (*deallocate)(void *, void *, size_t) = allocator.deallocate;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
 
     options.allocator = &allocator;
     allocator.deallocate = NULL;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
-    allocator.deallocate = give;
+    allocator.deallocate = deallocate;
     allocator.allocate = NULL;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
-    is_given_back(&store);
+    store_close(&store);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/random.h"
 #include "support/step.h"
+#include "support/store.h"
 #include "support/test.h"
 
 /* The sorts of pools that offer an option, as a set; docs/features.md has the same table. */
@@ -25,51 +25,9 @@ enum { WORKERS = 2, STEPS = 6, REFUSALS_MAX = 8 };
 
 /* --- the program's side of the options --- */
 
-/* An allocator that can refuse requests. Each piece in use adds a number of its address and size
- * to `sum`, which is 0 again only if each piece was freed with its size. */
-static struct store {
-    _Atomic uint64_t sum;
-    _Atomic size_t pieces;
-    _Atomic size_t requests;
-    _Atomic size_t refused_from; /* the first request that is refused; 0: none */
-    bool goes_on;                /* refuses all later requests, too */
-} store;
-
-static uint64_t number_of(const void *piece, size_t size)
-{
-    return random_mix((uintptr_t)piece ^ random_mix(size));
-}
-
-static bool refuses_now(struct store *from)
-{
-    size_t request = atomic_fetch_add(&from->requests, 1) + 1;
-
-    return from->refused_from != 0 &&
-           (request == from->refused_from || (from->goes_on && request > from->refused_from));
-}
-
-static void *take(void *user, size_t size, size_t alignment)
-{
-    struct store *from = user;
-    void *piece = refuses_now(from)
-                      ? NULL
-                      : aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-
-    if (piece) {
-        atomic_fetch_add(&from->pieces, 1);
-        atomic_fetch_add(&from->sum, number_of(piece, size));
-    }
-    return piece;
-}
-
-static void give(void *user, void *piece, size_t size)
-{
-    struct store *to = user;
-
-    atomic_fetch_sub(&to->pieces, 1);
-    atomic_fetch_sub(&to->sum, number_of(piece, size));
-    free(piece);
-}
+static struct store store;
+static lanepool_allocator allocator;
+static lanepool_allocator half_an_allocator; /* without its `deallocate` */
 
 static _Atomic unsigned shifts_begun, shifts_ended;
 
@@ -132,8 +90,6 @@ static bool nothing_is_compatible(const lanepool_task_view *a, const lanepool_ta
     return false;
 }
 
-static const lanepool_allocator allocator = { sizeof allocator, take, give, &store };
-static const lanepool_allocator half_an_allocator = { sizeof allocator, take, NULL, &store };
 static const lanepool_context_options contexts = { .struct_size = sizeof contexts,
                                                    .open = open_context };
 static const lanepool_context_options contexts_without_open = { .struct_size = sizeof contexts };
@@ -279,11 +235,17 @@ static unsigned count_runs(void)
     return runs;
 }
 
+static void open_store(void)
+{
+    allocator = store_open(&store);
+    half_an_allocator = allocator;
+    half_an_allocator.deallocate = NULL;
+}
+
 static void nothing_is_left(void)
 {
     expect_eq(atomic_load(&shifts_begun), atomic_load(&shifts_ended));
-    expect_eq(atomic_load(&store.pieces), 0);
-    expect_eq(atomic_load(&store.sum), 0);
+    store_expect_empty(&store);
 }
 
 /* The pool's sort and settings, for the report of a failure. */
@@ -325,6 +287,7 @@ Test(option_pairs, each_two_options_are_answered_by_name_and_work_together)
 {
     unsigned pairs = 0;
 
+    open_store();
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
         for (size_t j = 0; j < i; j++) {
             if (strcmp(settings[i].option, settings[j].option) == 0) {
@@ -351,9 +314,9 @@ static bool survives_refusal(unsigned sort, const struct setting *setting, size_
     bool refused;
 
     options.allocator = &allocator;
-    store.requests = 0;
+    store.asked = 0;
     store.refused_from = refused_from;
-    store.goes_on = goes_on;
+    store.refuses_one = !goes_on;
     status = lanepool_pool_create(&options, &pool);
     expect(status == LANEPOOL_OK || status == LANEPOOL_NOMEM);
     if (status == LANEPOOL_OK) {
@@ -361,7 +324,7 @@ static bool survives_refusal(unsigned sort, const struct setting *setting, size_
         pool_end(pool);
         expect_eq(count_runs(), accepted);
     }
-    refused = store.requests >= refused_from;
+    refused = store.asked >= refused_from;
     store.refused_from = 0;
     nothing_is_left();
     return refused;
@@ -380,6 +343,7 @@ static unsigned count_refusals(unsigned sort, const struct setting *setting)
 
 Test(option_pairs, allocator_may_refuse_each_request_beside_each_option)
 {
+    open_store();
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
         for (unsigned sort = KEYS; sort <= WORKERS_RULE; sort *= 2) {
             if (settings[i].sorts & sort) {
