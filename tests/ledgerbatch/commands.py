@@ -107,6 +107,109 @@ def check_input_problems(folder):
     check(not (folder.path / "ledgerbatch-out").exists(), "wrong input writes no outputs")
 
 
+# Each fault with its line and what the message must quote or advise.
+FAULTS = """\
+2024-13-05 No such day
+  C1:Cash  100.00 USD
+  Equity
+
+2024-01-05 Two faults of one transaction: the first counts
+  C1:Cash  1,00 USD
+  Equity
+  Other  5
+
+2024-1-6 x
+  C1:Cash  1 USD
+  B
+
+include nofile.journal
+2024-01-07 y
+  C1:Cash  10 USD
+  Equity  -9 USD
+2024-01-08 z
+  C1:Cash 10 USD
+  Equity
+alias a=b
+2024-01-09 (7 q
+  C1:Cash  10 USD
+  Equity
+  belongs to the faulty one
+
+2024-01-10 good, and counts for nothing
+  C1:Cash  10 USD = 20 USD
+  Equity
+"""
+FAULT_WORDS = ["1: there is no such day: '2024-13-05'", "6: commas separate groups of three digits; decimals follow a "
+               "point: '1,00 USD'", "10: a date is YYYY-MM-DD, YYYY/MM/DD or YYYY.MM.DD: '2024-1-6'",
+               "14: nofile.journal: No such file", "15: the transaction does not balance: 1 USD is left over",
+               "20: only one posting of a transaction may lack its amount, and line 19 has none either",
+               "21: 'alias' is not in the portable subset", "22: the code's bracket is not closed"]  # fmt: skip
+CSV_FAULTS = """\
+seq,date,from,to,amount,commodity
+1,2024-01-05,A,B,5,USD
+2,2024-01-35,A,B,5,USD
+3,2024-01-05,A,B,1;5,USD
+3,2024-01-05,A,B,15,USD
+4,2024-01-05,A,B,15
+5,2024-01-05,A,"B" x,15,USD
+6,2024-01-05,A,B,-15,USD
+"""
+CSV_WORDS = ["3: there is no such day: '2024-01-35'", "4: the amount '1;5' is not a number", "5: seq strictly increases",
+             "6: 5 fields where 6 are expected", "7: a field is followed by a comma or a line end",
+             "8: an amount is positive: '-15'"]  # fmt: skip
+ASSERTIONS = """\
+2024-01-05 Opening
+  C1:Cash  100.00 USD = 101.00 USD
+  Equity
+2024-01-06 Right, if the one before is
+  C1:Cash  1.00 USD = 102.00 USD
+  C2:Cash  5 USD = 11 USD
+  Equity
+"""
+ASSERTION_WORDS = ["2: the balance of 'C1:Cash' is asserted to be 101.00 USD but is 100.00",
+                   "6: the balance of 'C2:Cash' is asserted to be 11 USD but is 5"]  # fmt: skip
+
+
+def check_all_faults(folder):
+    """All faults are listed at once, each with its place; the last line says how many."""
+    for name, text, options, words in (("faults.journal", FAULTS, (), FAULT_WORDS),
+                                       ("faults.csv", CSV_FAULTS, ("--csv",), CSV_WORDS),
+                                       ("faults2.journal", ASSERTIONS, (), ASSERTION_WORDS)):  # fmt: skip
+        folder.write(name, text)
+        found = folder.run("run", *options, name, expect=2).stderr.decode().splitlines()
+        check(found[-1] == f"ledgerbatch: {len(words)} errors in the input; nothing was written", f"{found}")
+        check(len(found) == len(words) + 1, "\n".join(found))
+        for line, wanted in zip(found, words):
+            check(line.startswith(f"{name}:{wanted}"), f"{line}, not {wanted}")
+    for count in (19, 20, 21, 500):
+        folder.write("many.journal", "x\n" * count)
+        found = folder.run("run", "many.journal", "many.journal", expect=2).stderr.decode().splitlines()
+        check(len(found) == 21 and "ledgerbatch: the first 20 errors" in found[-1], f"{count}: {found[-1]}")
+    check(not (folder.path / "ledgerbatch.db").exists(), "wrong input writes no database")
+
+
+def check_nearest(folder):
+    """Patterns and groups that match nothing are errors that name what is near."""
+    folder.write("near.journal", JOURNAL)
+    for options, words in (
+        (("--no-overdraft", "*:Cahs"), "no account matches --no-overdraft '*:Cahs'; the nearest is 'C1:Cash'"),
+        (("--commutative", "equity:*"), "--commutative 'equity:*'; the nearest is 'Equity:Opening'"),
+        (("--commutative", "Equity:*", "--commutative", "Bank:*"), "no account matches --commutative 'Bank:*'\n"),
+        (("--fail-on", "C3:Cash"), "--fail-on 'C3:Cash'; the nearest is 'C1:Cash'"),
+        (("--monthly", "accrual=0.1"), "no account matches the default of --accrual-accounts, '*Savings*'"),
+        (("--monthly", "accrual=0.1", "--accrual-accounts", "C?:Cush"), "--accrual-accounts 'C?:Cush'; the nearest"),
+    ):  # fmt: skip
+        message = folder.run("run", *options, "near.journal", expect=2).stderr.decode()
+        check(words in message, message)
+    folder.write("group.journal", "account C10:Cash  ; group:west\n" + JOURNAL)
+    message = folder.run("run", "group.journal", expect=2).stderr.decode()
+    check("group.journal:1: the group 'west' has no client: there are no transactions of 'C10'; the nearest is 'C1'"
+          in message, message)  # fmt: skip
+    check(not (folder.path / "ledgerbatch.db").exists(), "wrong patterns write no database")
+    folder.write("group.journal", "account C10:Cash  ; group:east\n" + JOURNAL)
+    folder.run("run", "--db", "group.db", "group.journal")  # a client of a known group may rest
+
+
 def check_many_includes(folder):
     """Neither a long chain of files nor files that double at every step exhaust the program."""
     for name, count, times, words in (("chain", 3000, 1, "100 deep"), ("tree", 40, 2, "100000 files")):
@@ -123,8 +226,8 @@ def check_many_month_ends(folder):
     folder.write("ages.journal", "".join(f"account C{n}:Cash  ; group:g{n}\n" for n in clients)
                  + "1400-01-01 x\n" + "".join(f"  C{n}:Cash  1 USD\n" for n in clients)
                  + "  Bank\n\n9999-12-31 y\n  Bank  1 USD\n  Equity\n")  # fmt: skip
-    message = folder.run("run", "--monthly", "statement,accrual=0.1,close", "--db", "ages.db",
-                         "ages.journal", expect=2).stderr.decode()  # fmt: skip
+    message = folder.run("run", "--monthly", "statement,accrual=0.1,close", "--accrual-accounts",
+                         "C*:Cash", "--db", "ages.db", "ages.journal", expect=2).stderr.decode()  # fmt: skip
     check("the first month is 1400-01, the last is 9999-12" in message, message)
     folder.run("run", "--db", "ages.db", "ages.journal")
 
@@ -235,6 +338,8 @@ def main():
         check_help_and_version(folder)
         check_usage(folder)
         check_input_problems(folder)
+        check_all_faults(folder)
+        check_nearest(folder)
         check_many_includes(folder)
         check_many_month_ends(folder)
         check_run(folder)

@@ -6,6 +6,7 @@ usage: damaged.py LEDGERBATCH [--bits N] [--seed S]
 """
 import argparse
 import random
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -33,6 +34,8 @@ DAMAGES = [
     ("INSERT INTO missing VALUES (4, 0)", "for some of its clients"),
     ("INSERT INTO failed VALUES (99, '', '')", "parts of rollups that are not in this input"),
     ("INSERT INTO failed VALUES (4, '', '')", "for some of its clients"),
+    ("INSERT INTO deferred VALUES (99, '2024-01-01', 0, 99, '', '', 0)", "defers what is not in this input"),
+    ("INSERT INTO deferred VALUES (1, '2024-01-01', 99, 1, '', '', 0)", "defers what is not in this input"),
     ("INSERT INTO held VALUES (99, 1, 1, '')", "do not belong to this input"),
     ("UPDATE commodities SET stored_decimals = stored_decimals + 1", "do not belong to this input"),
 ]
@@ -54,8 +57,36 @@ SUMS = [
     ("DELETE FROM postings WHERE seq = 1 AND n = 1", "is missing"),
     ("DELETE FROM transactions WHERE seq = 1", "is missing"),
     ("UPDATE balances SET amount = amount + 1 WHERE account = 2", "add up to"),
+    ("UPDATE input_totals SET debits = debits + 1", "control totals of USD do not tie"),
+    ("UPDATE input_totals SET commodity = 7", "of no commodity"),
+    ("INSERT INTO unposted VALUES (1, 1, 0, 0, 5)", "control totals of USD do not tie"),
+    ("INSERT INTO deferred VALUES (2, '2024-01-11', 0, 2, '', '', 0)", "is missing"),
     ("INSERT INTO closings VALUES (9, 0, 0, 1)", "rows of no transaction"),
 ]
+
+# Of month-end rollups; the code of one becomes part of a file's name.
+LEAST = "-9223372036854775807 - 1"
+ROLLUPS = [
+    ("UPDATE transactions SET code = 'close 2024-01 ../../../x' WHERE kind = 'close'",
+     "a month-end rollup is of no month or group"),
+    ("UPDATE transactions SET code = 'close ../../x all' WHERE kind = 'close'",
+     "a month-end rollup is of no month or group"),
+    ("UPDATE transactions SET code = 'statement 2024-01 nobody' WHERE kind = 'statement'",
+     "a month-end rollup is of no month or group"),
+    (f"UPDATE balances SET amount = {LEAST}", "more digits than an amount has"),
+    (f"UPDATE postings SET amount = {LEAST}, balance = {LEAST} WHERE seq = 1 AND n = 1",
+     "more digits than an amount has"),
+]  # fmt: skip
+
+# Decimals and digits that no input has. The commands that only read the database notice them.
+DECIMALS = [
+    ("UPDATE commodities SET stored_decimals = 37", "more decimals than an amount has"),
+    ("UPDATE commodities SET stored_decimals = 300", "more decimals than an amount has"),
+    ("UPDATE commodities SET stored_decimals = -1", "more decimals than an amount has"),
+    ("UPDATE commodities SET shown_decimals = stored_decimals + 1",
+     "shows more decimals than it stores"),
+    (f"UPDATE balances SET amount = {LEAST}", "more digits than an amount has"),
+]  # fmt: skip
 
 
 def sql(folder, text):
@@ -68,6 +99,24 @@ def check_stop(binary, folder, journal, options, damage, words):
     message = result.stderr.decode()
     books.check(words in message, f"after {damage}: {message}")
     books.check(not (folder / "out" / "balances.csv").exists(), f"{damage}: no outputs")
+
+
+def check_resumed(binary, options, damage, words):
+    """All tasks are done before the damage."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        month_end.run(binary, folder, JOURNAL, *options)
+        shutil.rmtree(folder / "out")
+        sql(folder, UNFINISHED)
+        check_stop(binary, folder, JOURNAL, options, damage, words)
+
+
+def check_readers(binary, folder, damage, words):
+    sql(folder, damage)
+    for command in ("balances", "status"):
+        result = books.run(binary, command, "--db", folder / "db", expect=1)
+        message = result.stderr.decode()
+        books.check(words in message, f"{command} after {damage}: {message}")
 
 
 def check_changed_bit(binary, folder, database, chance, wanted):
@@ -106,24 +155,24 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bits", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    options = parser.parse_args()
-    print("seed", options.seed, flush=True)
+    given = parser.parse_args()
+    print("seed", given.seed, flush=True)
     for damage, words in DAMAGES:
         with tempfile.TemporaryDirectory() as path:
             month_end.run(binary, Path(path), month_end.POISON, *OPTIONS, expect=3)
             check_stop(binary, Path(path), month_end.POISON, OPTIONS, damage, words)
-    for damage, words in SUMS:
+    for options, damages in (((), SUMS), (BIT_OPTIONS, ROLLUPS)):
+        for damage, words in damages:
+            check_resumed(binary, options, damage, words)
+    for damage, words in DECIMALS:
         with tempfile.TemporaryDirectory() as path:
-            folder = Path(path)
-            month_end.run(binary, folder, JOURNAL)
-            for output in (folder / "out").iterdir():
-                output.unlink()
-            sql(folder, UNFINISHED)
-            check_stop(binary, folder, JOURNAL, (), damage, words)
-    check_changed_bits(binary, options.bits, options.seed)
-    small_batch.tally(len(DAMAGES) + len(SUMS) + options.bits)
-    print(f"damaged: {len(DAMAGES) + len(SUMS)} damages were noticed, and {options.bits} changed bits "
-          "led to no wrong balance")  # fmt: skip
+            month_end.run(binary, Path(path), JOURNAL)
+            check_readers(binary, Path(path), damage, words)
+    check_changed_bits(binary, given.bits, given.seed)
+    damages = len(DAMAGES) + len(SUMS) + len(ROLLUPS) + len(DECIMALS)
+    small_batch.tally(damages + given.bits)
+    print(f"damaged: {damages} damages were noticed, and {given.bits} changed bits led to no wrong "
+          "balance")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ Test(journal_accepts, directives)
 {
     expect_result("account A  ; group:east\naccount B\n  ; note\ncommodity USD\n"
                   "  format 1,000. USD\n",
-                  "FILE:5: digits are missing after the point");
+                  "FILE:5: digits are missing after the point: '1,000. USD'");
     expect_result("account A  ; group:east\naccount B\n  ; note\ncommodity USD  ; x\n"
                   "P 2024-01-02 USD 0.9 EUR\n\n2024-01-02 x\n  A  1 USD\n  B\n",
                   ONE_USD);

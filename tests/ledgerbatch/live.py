@@ -61,7 +61,9 @@ class Terminal:
 
 def check_pipe(batch, wanted):
     result = batch.run("piped", "--live", "--task-wait-us", 1000)
-    *lines, report, last = result.stdout.decode().splitlines()
+    whole = result.stdout.decode().splitlines()
+    end = next(i for i, line in enumerate(whole) if " transactions and " in line)
+    lines, report, last = whole[:end], whole[end], whole[end + 1]
     check(lines and all(LINE.match(line) for line in lines), f"lines: {lines}")
     check(": 0 of 2 workers run; 0 pending" in lines[-1], "the last one is about the end")
     check("month-end rollups" in report and last.startswith("database "), f"the report: {report}")

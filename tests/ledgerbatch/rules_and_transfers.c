@@ -32,7 +32,8 @@ Test(rules_and_transfers, transfers_that_are_wrong_name_their_line)
     expect_found(reading_csv_result(TRANSFERS "1,2024-02-30,A,B,1,USD\n"), "FILE:2: there is no");
     expect_found(reading_csv_result(TRANSFERS "1,2024-02-03 ,A,B,1,USD\n"), "FILE:2: something");
     expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,,B,1,USD\n"), "FILE:2: an account");
-    expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,A,B,-1,USD\n"), "FILE:2: the amount");
+    expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,A,B,-1,USD\n"),
+                 "FILE:2: an amount is positive");
     expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,A,B,0,USD\n"), "is positive");
     expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,A,B,\"1,000\",USD\n"), "two ways");
     expect_found(reading_csv_result(TRANSFERS "1,2024-01-02,A,B,1,\n"), "needs a commodity");

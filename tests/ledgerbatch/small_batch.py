@@ -71,10 +71,10 @@ class SmallBatch:
     def result(self):
         return books.fingerprint(self.database, self.outputs)
 
-    def finish(self, wanted, what):
+    def finish(self, wanted, what, words=("run",), code=0):
         """A later run that nothing disturbs: it must end like the one that nothing disturbed."""
-        result = self.run()
-        books.check(result.returncode == 0, f"{what}; resumed: exit {result.returncode}, "
+        result = self.run(words)
+        books.check(result.returncode == code, f"{what}; resumed: exit {result.returncode}, "
                                             f"{result.stderr.decode()}")  # fmt: skip
         books.check_same(self.result(), wanted, f"{what}; resumed")
 

@@ -167,11 +167,11 @@ wide divide_half_even(wide numerator, wide denominator)
     return quotient;
 }
 
-size_t amount_write(char *text, int64_t units, unsigned scale, unsigned scale_min)
+size_t amount_write(char *text, wide units, unsigned scale, unsigned scale_min)
 {
     char reversed[AMOUNT_TEXT_SIZE];
     size_t count = 0;
-    uint64_t left = units < 0 ? 0 - (uint64_t)units : (uint64_t)units;
+    wide left = units < 0 ? -units : units;
     while (scale > scale_min && left % 10 == 0) {
         left /= 10;
         scale--;

@@ -63,7 +63,7 @@ wide divide_half_even(wide numerator, wide denominator);
  * Writes an amount with at least scale_min decimals; trailing zeros after these are left out.
  * Returns the length. `text` has room for AMOUNT_TEXT_SIZE bytes and is not terminated.
  */
-size_t amount_write(char *text, int64_t units, unsigned scale, unsigned scale_min);
+size_t amount_write(char *text, wide units, unsigned scale, unsigned scale_min);
 
 /* Returns true if the value is within the limit of amounts. */
 static inline bool amount_fits(wide value)

@@ -1,6 +1,7 @@
 /* Owns growing texts. */
 #include "base/buffer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -70,4 +71,10 @@ void buffer_add_field(struct buffer *buffer, struct slice text)
         buffer_add_byte(buffer, text.data[i]);
     }
     buffer_add_byte(buffer, '"');
+}
+
+void buffer_print(const struct buffer *buffer)
+{
+    struct slice text = buffer_slice(buffer);
+    (void)fwrite(text.data, 1, text.size, stdout);
 }

@@ -24,6 +24,9 @@ void buffer_add_number(struct buffer *buffer, uint64_t number);
 /* Adds a field of comma-separated values, quoted where RFC 4180 requires quotes. */
 void buffer_add_field(struct buffer *buffer, struct slice text);
 
+/* Prints the text on standard output. The caller checks the stream for errors. */
+void buffer_print(const struct buffer *buffer);
+
 static inline struct slice buffer_slice(const struct buffer *buffer)
 {
     return (struct slice){ buffer->data ? buffer->data : "", buffer->size };

@@ -163,6 +163,20 @@ uint32_t date_month_end(uint32_t month)
     return year * 10000 + number * 100 + days_in_month(year, number);
 }
 
+uint32_t date_days(uint32_t date)
+{
+    uint32_t year = date / 10000;
+    uint32_t days = date % 100;
+    if (date < 1000000) {
+        return 0; /* of a damaged database */
+    }
+    for (uint32_t month = 1; month < date / 100 % 100; month++) {
+        days += days_in_month(year, month);
+    }
+    year--;
+    return days + 365 * year + year / 4 - year / 100 + year / 400;
+}
+
 void date_write(char *text, uint32_t date)
 {
     static const uint32_t weights[] = { 10000000, 1000000, 100000, 10000, 0, 1000, 100, 0, 10, 1 };

@@ -42,6 +42,9 @@ const char *syntax_number_problem(enum number_problem problem);
 /* Returns the last day of a month, which is given as year * 12 + (0 to 11). */
 uint32_t date_month_end(uint32_t month);
 
+/* Returns the number of a day, counted from some day before all dates. */
+uint32_t date_days(uint32_t date);
+
 /* Returns the month of a date, as year * 12 + (0 to 11). */
 static inline uint32_t date_month(uint32_t date)
 {

@@ -6,7 +6,8 @@
 
 #include "memory.h"
 
-bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, struct problem *problem)
+bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, bool defers,
+                struct problem *problem)
 {
     *batch = (struct batch){ .plan = plan };
     atomic_init(&batch->done_count, 0);
@@ -17,6 +18,7 @@ bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, stru
         quarantine_fini(&batch->quarantine);
         return problem_set(problem, EXIT_CODE_IO, "a mutex cannot be created");
     }
+    deferral_init(&batch->deferral, plan, defers);
     batch->balances = memory_zeroed(plan->clients.cell_count, sizeof *batch->balances);
     batch->before = memory_zeroed(plan->clients.cell_count, sizeof *batch->before);
     batch->after = memory_zeroed(plan->book.posting_count, sizeof *batch->after);
@@ -32,6 +34,7 @@ void batch_fini(struct batch *batch)
     free(batch->before);
     free(batch->after);
     free(batch->broken_cells);
+    deferral_fini(&batch->deferral);
     quarantine_fini(&batch->quarantine);
     commit_queue_fini(&batch->queue);
 }
@@ -49,10 +52,11 @@ void batch_break(struct batch *batch, const struct patterns *fail_on)
     }
 }
 
-void batch_fail(struct batch *batch, const struct task *task, const char *format, ...)
+void batch_fail(struct batch *batch, const struct task *task, uint32_t client, const char *format,
+                ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    quarantine_explain(&batch->quarantine, task, format, arguments);
+    quarantine_explain(&batch->quarantine, task, client, format, arguments);
     va_end(arguments);
 }

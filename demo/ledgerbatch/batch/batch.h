@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "batch/commit_queue.h"
+#include "batch/deferral.h"
 #include "batch/quarantine.h"
 #include "plan/plan.h"
 
@@ -19,14 +20,18 @@ struct batch {
     int64_t *before;   /* by cell: scratch memory of post_transaction() */
     int64_t *after;    /* by posting: the balance of its cell after it */
     struct quarantine quarantine;
+    struct deferral deferral;
     struct commit_queue queue;
     unsigned task_wait_us; /* how long each task waits first: --task-wait-us */
     bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none do */
     atomic_size_t done_count;
 };
 
-/* Makes a batch of a plan. Its tasks then point to the batch; all balances are zero. */
-bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size,
+/*
+ * Makes a batch of a plan. Its tasks then point to the batch; all balances are zero. `defers` is
+ * --on-failure defer.
+ */
+bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, bool defers,
                 struct problem *problem);
 void batch_fini(struct batch *batch);
 
@@ -37,8 +42,11 @@ void batch_break(struct batch *batch, const struct patterns *fail_on);
 #define BATCH_FAILED 1
 #define BATCH_HELD   2
 
-/* Records why a task fails; the caller then returns BATCH_FAILED. */
-void batch_fail(struct batch *batch, const struct task *task, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/*
+ * Records why a task fails, and because of which client (NO_INDEX: because of none). The caller
+ * then returns BATCH_FAILED.
+ */
+void batch_fail(struct batch *batch, const struct task *task, uint32_t client, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 
 #endif

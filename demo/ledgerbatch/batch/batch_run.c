@@ -21,6 +21,10 @@ static int run_kind(struct batch *batch, const struct task *task, struct lane_li
 
 int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
+    bool can_defer = batch->deferral.is_used && task->kind == TASK_POST && missing->count == 0;
+    if (can_defer && deferral_skip(batch, task)) {
+        return 0;
+    }
     switch (quarantine_judge(&batch->quarantine, task, missing)) {
     case VERDICT_RUN:
         break;
@@ -33,6 +37,10 @@ int batch_run(struct batch *batch, const struct task *task, struct lane_list *mi
         return 0;
     }
     int code = run_kind(batch, task, missing);
+    if (code != 0 && can_defer) {
+        deferral_fail(batch, task);
+        return 0;
+    }
     if (code != 0) {
         quarantine_fail(&batch->quarantine, task);
     }

@@ -30,10 +30,12 @@ struct effect_entries {
 };
 
 enum effect_outcome {
-    EFFECT_POSTED,  /* a transaction of the input; its balances are in batch->after */
-    EFFECT_REFUSED, /* a transaction; the entry is the cell that would be overdrawn */
-    EFFECT_ROLLUP,  /* a rollup; the entries are closing balances, or generated postings */
-    EFFECT_FAILED   /* a rollup has failed because clients are missing; it is run late */
+    EFFECT_POSTED,   /* a transaction of the input; its balances are in batch->after */
+    EFFECT_REFUSED,  /* a transaction; the first entry is the cell that would be overdrawn, and
+                        each other one a client with its first deferred task */
+    EFFECT_ROLLUP,   /* a rollup; the entries are closing balances, or generated postings */
+    EFFECT_DEFERRED, /* a transaction; the entry is the client and the task it is held since */
+    EFFECT_FAILED    /* a rollup has failed because clients are missing; it is run late */
 };
 
 struct effect {

@@ -49,8 +49,8 @@ static bool add_generated_entry(struct rollup *rollup, const struct client *clie
     if (!amount_add(*balance, amount, balance)) {
         const struct plan *plan = rollup->batch->plan;
         struct slice name = book_account_name(&plan->book, plan->clients.cells[cell].account);
-        batch_fail(rollup->batch, rollup->task, "the balance of %.*s has too many digits",
-                   SLICE_ARGUMENTS(name));
+        batch_fail(rollup->batch, rollup->task, rollup->task->member,
+                   "the balance of %.*s has too many digits", SLICE_ARGUMENTS(name));
         return false;
     }
     add_entry(rollup,
@@ -90,8 +90,8 @@ static bool accrue_cell(struct rollup *rollup, const struct client *client, uint
     }
     if (!compute_interest(plan, cell, balance, &interest)) {
         struct slice name = book_account_name(&plan->book, cell->account);
-        batch_fail(rollup->batch, rollup->task, "the interest of %.*s has too many digits",
-                   SLICE_ARGUMENTS(name));
+        batch_fail(rollup->batch, rollup->task, rollup->task->member,
+                   "the interest of %.*s has too many digits", SLICE_ARGUMENTS(name));
         return false;
     }
     return interest == 0 ||

@@ -42,8 +42,8 @@ static bool apply_postings(const struct poster *poster)
             take_back(poster, i);
             struct slice name =
                 book_account_name(&poster->batch->plan->book, posting_cell(poster, i)->account);
-            batch_fail(poster->batch, poster->task, "the balance of %.*s has too many digits",
-                       SLICE_ARGUMENTS(name));
+            batch_fail(poster->batch, poster->task, posting_cell(poster, i)->client,
+                       "the balance of %.*s has too many digits", SLICE_ARGUMENTS(name));
             return false;
         }
         *balance = sum;
@@ -97,8 +97,8 @@ static bool fail_if_broken(const struct poster *poster)
         if (poster->batch->broken_cells[poster->postings[i].cell]) {
             struct slice name =
                 book_account_name(&poster->batch->plan->book, posting_cell(poster, i)->account);
-            batch_fail(poster->batch, poster->task, "%.*s is one of --fail-on",
-                       SLICE_ARGUMENTS(name));
+            batch_fail(poster->batch, poster->task, posting_cell(poster, i)->client,
+                       "%.*s is one of --fail-on", SLICE_ARGUMENTS(name));
             return true;
         }
     }
@@ -123,6 +123,7 @@ int post_transaction(struct batch *batch, const struct task *task)
         effect.entries->count = 1;
         effect.entries->items[0] =
             (struct effect_entry){ .cell = overdrawn, .balance = batch->balances[overdrawn] };
+        effect.entries = deferral_add_earlier(batch, task, effect.entries);
         take_back(&poster, poster.count);
     }
     commit_queue_append(&batch->queue, effect);

@@ -38,10 +38,10 @@ static void add_failure(struct quarantine *quarantine, struct failure failure)
     pthread_mutex_unlock(&quarantine->mutex);
 }
 
-void quarantine_explain(struct quarantine *quarantine, const struct task *task, const char *format,
-                        va_list arguments)
+void quarantine_explain(struct quarantine *quarantine, const struct task *task, uint32_t client,
+                        const char *format, va_list arguments)
 {
-    struct failure failure = { .seq = task->seq, .member = task->member };
+    struct failure failure = { .seq = task->seq, .member = client };
     vsnprintf(failure.reason, sizeof failure.reason, format, arguments);
     add_failure(quarantine, failure);
 }
@@ -61,6 +61,34 @@ static const struct failure *find_failure(const struct quarantine *quarantine, u
         }
     }
     return found;
+}
+
+/* Returns the last failure of a task. Searches from the end: it is about a recent task. */
+static const struct failure *find_last_failure(const struct quarantine *quarantine, uint32_t seq)
+{
+    for (size_t i = quarantine->failure_count; i-- > 0;) {
+        if (quarantine->failures[i].seq == seq) {
+            return &quarantine->failures[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t quarantine_failed_client(struct quarantine *quarantine, const struct task *task)
+{
+    pthread_mutex_lock(&quarantine->mutex);
+    const struct failure *failure = find_last_failure(quarantine, task->seq);
+    uint32_t client = failure ? failure->member : NO_INDEX;
+    pthread_mutex_unlock(&quarantine->mutex);
+    return client;
+}
+
+void quarantine_copy_reason(struct quarantine *quarantine, uint32_t seq, char *reason, size_t size)
+{
+    pthread_mutex_lock(&quarantine->mutex);
+    const struct failure *failure = find_last_failure(quarantine, seq);
+    snprintf(reason, size, "%s", failure ? failure->reason : "for an unknown reason");
+    pthread_mutex_unlock(&quarantine->mutex);
 }
 
 void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
@@ -105,11 +133,13 @@ static size_t count_lanes(const struct plan *plan, const struct task *task)
 
 /*
  * Returns true if a task is neither a part of a rollup nor a late rollup. A held part is listed
- * as missing from its rollup. After a late rollup there are only other late rollups.
+ * as missing from its rollup. A late rollup runs when no client of it is held any more. A late
+ * transaction is like any other: it must not be overtaken.
  */
 static bool is_regular(const struct quarantine *quarantine, const struct task *task)
 {
-    return task->member == NO_INDEX && !plan_is_late(quarantine->plan, task);
+    return task->member == NO_INDEX &&
+           (task->kind == TASK_POST || !plan_is_late(quarantine->plan, task));
 }
 
 static enum verdict find_verdict(const struct quarantine *quarantine, const struct task *task,

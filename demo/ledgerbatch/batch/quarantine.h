@@ -23,7 +23,7 @@ struct lane_state {
 /* An unexpected failure. */
 struct failure {
     uint32_t seq;
-    uint32_t member; /* the client whose part of a rollup failed; NO_INDEX: the whole task */
+    uint32_t member; /* the client that it failed for; NO_INDEX: the whole task */
     char reason[200];
 };
 
@@ -56,9 +56,9 @@ bool quarantine_init(struct quarantine *quarantine, const struct plan *plan,
                      struct problem *problem);
 void quarantine_fini(struct quarantine *quarantine);
 
-/* Records why a task fails. Any thread may call this. */
-void quarantine_explain(struct quarantine *quarantine, const struct task *task, const char *format,
-                        va_list arguments);
+/* Records why a task fails, and because of which client. Any thread may call this. */
+void quarantine_explain(struct quarantine *quarantine, const struct task *task, uint32_t client,
+                        const char *format, va_list arguments);
 
 /* Holds a lane because of a task that failed in an earlier run. Called before any task runs. */
 void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
@@ -78,6 +78,12 @@ enum verdict {
  */
 enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *task,
                               const struct lane_list *holders);
+
+/* Returns the client that a task has failed for, or NO_INDEX. Any thread may call this. */
+uint32_t quarantine_failed_client(struct quarantine *quarantine, const struct task *task);
+
+/* Copies the reason of the failure of a task. Any thread may call this. */
+void quarantine_copy_reason(struct quarantine *quarantine, uint32_t seq, char *reason, size_t size);
 
 /* Records that a task has failed. Called on the thread that runs it. */
 void quarantine_fail(struct quarantine *quarantine, const struct task *task);

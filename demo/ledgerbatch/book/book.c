@@ -64,6 +64,14 @@ struct transaction *book_add_transaction(struct book *book)
     return transaction;
 }
 
+void book_drop_transactions(struct book *book, size_t count)
+{
+    if (book->transaction_count > count) {
+        book->posting_count = book->transactions[count].first_posting;
+        book->transaction_count = count;
+    }
+}
+
 uint32_t book_add_extra(struct book *book)
 {
     book->extras = memory_grow(book->extras, &book->extra_capacity, book->extra_count + 1,
@@ -119,6 +127,7 @@ bool book_problem_list(const struct book *book, struct problem *problem, uint32_
 void book_fini(struct book *book)
 {
     sources_fini(&book->sources);
+    faults_fini(&book->faults);
     names_fini(&book->account_names);
     names_fini(&book->commodity_names);
     free(book->accounts);

@@ -17,6 +17,7 @@
 #include "base/cell_index.h"
 #include "base/names.h"
 #include "base/slice.h"
+#include "book/faults.h"
 #include "book/sources.h"
 #include "problem.h"
 
@@ -98,6 +99,7 @@ struct remainder {
 
 struct book {
     struct sources sources;
+    struct faults faults;
     struct names account_names, commodity_names;
     struct account *accounts;
     struct commodity *commodities;
@@ -123,6 +125,9 @@ uint32_t book_commodity(struct book *book, struct slice symbol);
 
 /* Returns the cell of an account in a commodity; adds it if it is new. */
 uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity);
+
+/* Removes the last transactions with their postings, so that `count` are left. */
+void book_drop_transactions(struct book *book, size_t count);
 
 struct posting *book_add_posting(struct book *book);
 struct transaction *book_add_transaction(struct book *book);

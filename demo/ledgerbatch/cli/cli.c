@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "base/syntax.h"
 #include "memory.h"
 
 #define COMMIT_SIZE 8192
@@ -23,12 +24,16 @@ const char cli_help[] =
     "  --no-overdraft PATTERN   accounts that must not be taken below zero\n"
     "  --monthly LIST           month-end rollups: statement,accrual=RATE,close\n"
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
+    "  --max-refused N|P%       exit with 5 if more transactions are refused\n"
     "  --commit-size N          transactions that share a commit (8192)\n"
     "  --trace FILE             record what the workers do; laneview shows it\n"
     "  --live                   draw what the workers do; without a terminal, a line a second\n"
     "  --ascii                  draw it with no other characters than those of ASCII\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
     "  --fail-on PATTERN        let transactions that touch such an account fail\n"
+    "  --on-failure WHAT        when a transaction fails (hold): hold: what depends on it waits;\n"
+    "                           defer: it and later ones of its client are skipped, and posted\n"
+    "                           at a retry; all others are posted, month-end rollups are run\n"
     "  --on-quarantine WHAT     what month-end rollups do while a client is held (hold):\n"
     "                           hold: wait; exclude: run without it, and make up for it later;\n"
     "                           fail: let the others continue, and run at the very end\n"
@@ -38,7 +43,8 @@ const char cli_help[] =
     "ledgerbatch retry (--all | --lane CLIENT...) [OPTION]... FILE...\n"
     "                                      try again what is held; options and files as for run\n"
     "  --lane CLIENT            resume this client; may be repeated; the others stay held\n"
-    "  --all                    resume all of them\n"
+    "  --all                    resume all of them; post what is deferred\n"
+    "  --day DATE               book what is deferred on this day (the last day of the batch)\n"
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
     "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
@@ -48,7 +54,8 @@ const char cli_help[] =
     "\n"
     "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or "
     "usage;\n"
-    "3 work is held; 4 the database belongs to other input or rules.\n";
+    "3 work is held; 4 the database belongs to other input or rules;\n"
+    "5 more transactions are refused than --max-refused allows; 6 transactions are deferred.\n";
 
 static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
                         unsigned long maximum, unsigned long *number)
@@ -160,6 +167,41 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
     return arguments_fail(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
 }
 
+static bool take_on_failure(struct arguments *arguments, bool *defers)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, "--on-failure", &value)) {
+        return false;
+    }
+    *defers = strcmp(value, "defer") == 0;
+    return *defers || strcmp(value, "hold") == 0 ||
+           arguments_fail(arguments, "--on-failure takes hold or defer, not ", value);
+}
+
+static bool take_day(struct arguments *arguments, uint32_t *day)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, "--day", &value)) {
+        return false;
+    }
+    const char *at = value;
+    const char *end = value + strlen(value);
+    return (!syntax_date(&at, end, day) && at == end) ||
+           arguments_fail(arguments, "--day takes a day such as 2024-03-05, not ", value);
+}
+
+static bool take_max_refused(struct arguments *arguments, struct refusal_limit *limit)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, "--max-refused", &value)) {
+        return false;
+    }
+    return refusal_limit_read(limit, value) ||
+           arguments_fail(arguments,
+                          "--max-refused takes a number or per cent, as in 10 or 2.5%, not ",
+                          value);
+}
+
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
                             const char *argument)
 {
@@ -192,6 +234,12 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (arguments_is_option(argument, "--on-quarantine")) {
         return take_on_quarantine(arguments, &run->on_quarantine);
     }
+    if (arguments_is_option(argument, "--on-failure")) {
+        return take_on_failure(arguments, &run->defers);
+    }
+    if (arguments_is_option(argument, "--max-refused")) {
+        return take_max_refused(arguments, &run->max_refused);
+    }
     if (arguments_is_option(argument, "--fail-on")) {
         return take_pattern(arguments, "--fail-on", &run->fail_on);
     }
@@ -203,11 +251,15 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     return arguments_fail(arguments, "unknown option ", argument);
 }
 
-/* Reads an option about the clients that a retry resumes. Sets *known to whether it is one. */
-static bool take_choice(struct arguments *arguments, struct held_choice *choice,
-                        const char **clients, const char *argument, bool *known)
+/* Reads an option about what a retry resumes, and when. Sets *known to whether it is one. */
+static bool take_choice(struct arguments *arguments, struct run_options *run, const char **clients,
+                        const char *argument, bool *known)
 {
+    struct held_choice *choice = &run->resumed;
     *known = true;
+    if (choice->is_retry && arguments_is_option(argument, "--day")) {
+        return take_day(arguments, &run->retry_day);
+    }
     if (choice->is_retry && strcmp(argument, "--all") == 0) {
         choice->all = true;
         return true;
@@ -227,6 +279,13 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
     }
     if (run->watch.is_ascii && !run->watch.is_live) {
         return arguments_fail(arguments, "--ascii is about --live, which is not given", "");
+    }
+    if (run->defers && run->on_quarantine != ON_QUARANTINE_HOLD) {
+        return arguments_fail(
+            arguments,
+            "--on-quarantine is not for --on-failure defer: month-end rollups then "
+            "run for all clients",
+            "");
     }
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
         return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
@@ -250,7 +309,7 @@ static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry
             only_files = true;
         } else if (only_files || argument[0] != '-' || argument[1] == 0) {
             files[cli->run.file_count++] = argument;
-        } else if (!take_choice(arguments, &cli->run.resumed, clients, argument, &known) ||
+        } else if (!take_choice(arguments, &cli->run, clients, argument, &known) ||
                    (!known && !take_run_option(arguments, &cli->run, argument))) {
             return false;
         }

@@ -13,6 +13,7 @@
 #include "commit/task_header.h"
 #include "memory.h"
 #include "store/entry.h"
+#include "store/stored_book.h"
 
 /* How long a commit waits for more effects. */
 #define COMMIT_WAIT_NS 200000000u
@@ -76,6 +77,9 @@ static bool load_balance(struct committer *committer, const struct cell_index *i
     uint32_t cell = cell_index_find(index, balance->account, balance->commodity);
     if (cell == CELL_NONE) {
         return report_wrong_rows(problem);
+    }
+    if (!amount_fits(balance->amount)) {
+        return stored_book_damaged(problem, "a balance has more digits than an amount has");
     }
     committer->balances[cell] = balance->amount;
     committer->cell_flags[cell] = CELL_STORED;
@@ -209,14 +213,92 @@ static bool write_postings(struct committer *committer, uint32_t seq,
     return true;
 }
 
+/*
+ * Adds a transaction that is not posted as journal text, and puts its postings. Returns false after
+ * a problem.
+ */
+static bool put_unposted(struct committer *committer, const struct task *task,
+                         const struct stored_transaction *header)
+{
+    const struct book *book = &committer->batch->plan->book;
+    const struct transaction *transaction = &book->transactions[task->subject];
+    char price_text[AMOUNT_TEXT_SIZE];
+    bool put = true;
+    entry_header(&committer->text, header);
+    for (uint32_t i = 0; put && i < transaction->posting_count; i++) {
+        struct stored_posting posting =
+            make_posting_row(committer, task->seq, transaction, i, price_text);
+        struct stored_unposted unposted = { posting.seq, posting.number, posting.account,
+                                            posting.commodity, posting.amount };
+        posting.has_balance = false;
+        entry_posting(&committer->text, book_account_name(book, posting.account),
+                      &committer->commodities[posting.commodity], &posting,
+                      &committer->commodities[posting.price_commodity]);
+        put = store_put_unposted(committer->store, &unposted, &committer->problem);
+    }
+    return put;
+}
+
+/* Says in a refusal which of its clients have an earlier transaction that is deferred. */
+static void add_earlier_deferrals(struct committer *committer, const struct effect *effect)
+{
+    const struct plan *plan = committer->batch->plan;
+    for (size_t i = 1; i < effect->entries->count; i++) {
+        buffer_add_text(&committer->text, "; task ");
+        buffer_add_number(&committer->text, effect->entries->items[i].number);
+        buffer_add_text(&committer->text, " of ");
+        buffer_add(&committer->text, plan->clients.items[effect->entries->items[i].cell].name);
+        buffer_add_text(&committer->text, " is deferred");
+    }
+}
+
+static void add_deferral_reason(struct committer *committer, const struct effect *effect)
+{
+    const struct plan *plan = committer->batch->plan;
+    const struct effect_entry *entry = &effect->entries->items[0];
+    struct buffer *text = &committer->text;
+    char reason[200];
+    if (entry->number == effect->task->seq) {
+        quarantine_copy_reason(&committer->batch->quarantine, entry->number, reason, sizeof reason);
+        buffer_add_text(text, "failed: ");
+        buffer_add_text(text, reason);
+        return;
+    }
+    buffer_add(text, entry->cell < plan->clients.count ? plan->clients.items[entry->cell].name
+                                                       : slice_of(PLAN_HOUSE_NAME));
+    buffer_add_text(text, " is held since task ");
+    buffer_add_number(text, entry->number);
+}
+
+static bool write_deferral(struct committer *committer, const struct effect *effect)
+{
+    const struct task *task = effect->task;
+    const struct effect_entry *entry = &effect->entries->items[0];
+    struct buffer *text = &committer->text;
+    struct stored_transaction header = task_header(committer->batch->plan, task, text);
+    text->size = 0;
+    add_deferral_reason(committer, effect);
+    size_t reason_size = text->size;
+    if (!put_unposted(committer, task, &header)) {
+        return false;
+    }
+    struct stored_deferral deferral = { .seq = task->seq,
+                                        .date = header.date,
+                                        .has_lane = entry->cell != NO_INDEX,
+                                        .lane = entry->cell,
+                                        .root_seq = entry->number,
+                                        .reason = { text->data, reason_size },
+                                        .entry = { text->data + reason_size,
+                                                   text->size - reason_size } };
+    return store_put_deferral(committer->store, &deferral, &committer->problem);
+}
+
 static bool write_refusal(struct committer *committer, const struct effect *effect,
-                          const struct transaction *transaction,
                           const struct stored_transaction *header)
 {
     const struct book *book = &committer->batch->plan->book;
     const struct effect_entry *overdrawn = &effect->entries->items[0];
     const struct client_cell *cell = client_cell(committer, overdrawn->cell);
-    char price_text[AMOUNT_TEXT_SIZE];
     struct buffer *text = &committer->text;
     text->size = 0;
     buffer_add_text(text, "overdraft: ");
@@ -225,15 +307,10 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     entry_number(text, &committer->commodities[cell->commodity], overdrawn->balance);
     buffer_add_byte(text, ' ');
     buffer_add(text, book_symbol(book, cell->commodity));
+    add_earlier_deferrals(committer, effect);
     size_t reason_size = text->size;
-    entry_header(text, header);
-    for (uint32_t i = 0; i < transaction->posting_count; i++) {
-        struct stored_posting posting =
-            make_posting_row(committer, effect->task->seq, transaction, i, price_text);
-        posting.has_balance = false;
-        entry_posting(text, book_account_name(book, posting.account),
-                      &committer->commodities[posting.commodity], &posting,
-                      &committer->commodities[posting.price_commodity]);
+    if (!put_unposted(committer, effect->task, header)) {
+        return false;
     }
     struct stored_refusal refusal = { effect->task->seq,
                                       { text->data, reason_size },
@@ -251,10 +328,15 @@ static bool write_posted_or_refused(struct committer *committer, const struct ef
     if (refused) {
         header.kind = slice_of("refused");
     }
-    if (!store_put_transaction(committer->store, &header, &committer->problem)) {
+    const struct plan *plan = committer->batch->plan;
+    bool was_deferred = plan_is_late(plan, effect->task);
+    if ((was_deferred &&
+         !store_set_deferral_done(committer->store, plan_early_seq(plan, effect->task),
+                                  &committer->problem)) ||
+        !store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }
-    return refused ? write_refusal(committer, effect, transaction, &header)
+    return refused ? write_refusal(committer, effect, &header)
                    : write_postings(committer, effect->task->seq, transaction);
 }
 
@@ -338,6 +420,8 @@ static bool write_effect(struct committer *committer, const struct effect *effec
         return write_posted_or_refused(committer, effect);
     case EFFECT_ROLLUP:
         return write_rollup(committer, effect);
+    case EFFECT_DEFERRED:
+        return write_deferral(committer, effect);
     case EFFECT_FAILED:
         return write_failed(committer, effect);
     }

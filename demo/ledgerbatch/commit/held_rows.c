@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/nearest.h"
 #include "commit/task_header.h"
 #include "memory.h"
 
@@ -74,12 +75,24 @@ static uint32_t find_lane(const struct plan *plan, struct slice name)
     return plan_house_lane(plan) + !slice_equal(name, slice_of(PLAN_HOUSE_NAME));
 }
 
+static bool report_unknown_client(const struct choosing *choosing, const char *client)
+{
+    char hint[NEAREST_HINT_SIZE];
+    const struct clients *clients = &choosing->quarantine->plan->clients;
+    struct nearest nearest = nearest_to(slice_of(client));
+    for (size_t i = 0; i < clients->count; i++) {
+        nearest_try(&nearest, clients->items[i].name);
+    }
+    return problem_set(choosing->problem, EXIT_CODE_INPUT, "there is no client '%s'%s", client,
+                       nearest_hint(&nearest, hint));
+}
+
 static bool resume_client(struct choosing *choosing, const char *client)
 {
     const struct plan *plan = choosing->quarantine->plan;
     uint32_t lane = find_lane(plan, slice_of(client));
     if (lane > plan_house_lane(plan)) {
-        return problem_set(choosing->problem, EXIT_CODE_INPUT, "there is no client '%s'", client);
+        return report_unknown_client(choosing, client);
     }
     switch (choosing->lanes[lane]) {
     case NOT_HELD:
@@ -114,7 +127,8 @@ static bool resume_chosen(struct choosing *choosing)
 }
 
 bool held_rows_load(struct store *store, struct quarantine *quarantine,
-                    const struct held_choice *choice, struct problem *problem)
+                    const struct held_choice *choice, size_t deferral_count, size_t *held_count,
+                    struct problem *problem)
 {
     size_t lanes = (size_t)plan_house_lane(quarantine->plan) + 1;
     struct choosing choosing = { .store = store,
@@ -124,7 +138,13 @@ bool held_rows_load(struct store *store, struct quarantine *quarantine,
                                  .failed_seqs = memory_zeroed(lanes, sizeof *choosing.failed_seqs),
                                  .problem = problem };
     bool loaded = visit_rows(&choosing, load_lane);
-    if (loaded && choice->is_retry && choosing.held_count == 0) {
+    *held_count = choosing.held_count;
+    if (loaded && choosing.held_count == 0 && deferral_count > 0 && choice->client_count > 0) {
+        loaded = problem_set(problem, EXIT_CODE_INPUT,
+                             "nothing is held, and deferred transactions are retried together: "
+                             "give --all instead of --lane");
+    }
+    if (loaded && choice->is_retry && choosing.held_count == 0 && deferral_count == 0) {
         loaded = problem_set(problem, EXIT_CODE_INPUT,
                              "nothing is held; to resume a batch that was stopped: "
                              "ledgerbatch run");

@@ -16,9 +16,13 @@ struct held_choice {
     size_t client_count;
 };
 
-/* Holds the lanes that failed and are not resumed. Called before any task runs. */
+/*
+ * Holds the lanes that failed and are not resumed. Called before any task runs. Counts the held
+ * lanes. A retry is a problem if there are none, and nothing has been deferred.
+ */
 bool held_rows_load(struct store *store, struct quarantine *quarantine,
-                    const struct held_choice *choice, struct problem *problem);
+                    const struct held_choice *choice, size_t deferral_count, size_t *held_count,
+                    struct problem *problem);
 
 /* Replaces the rows in one commit. Called when no task runs any more. */
 bool held_rows_record(struct store *store, struct quarantine *quarantine, struct problem *problem);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "batch/batch.h"
 #include "memory.h"
 
 static bool report_wrong_rollup(struct problem *problem)
@@ -28,6 +29,7 @@ struct loading {
     struct leftovers *leftovers;
     const struct plan *plan;
     struct batch *batch;
+    bool is_retry;
     struct problem *problem;
 };
 
@@ -48,24 +50,62 @@ static bool add_part(const struct loading *loading, const void *row)
     return true;
 }
 
+static void add_late_task(const struct loading *loading, const struct task *task)
+{
+    struct leftovers *leftovers = loading->leftovers;
+    struct task late = *task;
+    late.batch = loading->batch;
+    late.seq = plan_late_seq(loading->plan, task->seq);
+    leftovers->late = memory_grow(leftovers->late, &leftovers->late_capacity,
+                                  leftovers->late_count + 1, sizeof late);
+    leftovers->late[leftovers->late_count++] = late;
+}
+
 static bool add_late(const struct loading *loading, const void *row)
 {
     const struct stored_failed *failed = row;
-    struct leftovers *leftovers = loading->leftovers;
     const struct task *rollup = find_rollup(loading->plan, failed->seq);
     if (!rollup) {
         return report_wrong_rollup(loading->problem);
     }
-    struct task late = *rollup;
-    late.batch = loading->batch;
-    late.seq = plan_late_seq(loading->plan, failed->seq);
-    leftovers->late = memory_grow(leftovers->late, &leftovers->late_capacity,
-                                  leftovers->late_count + 1, sizeof late);
-    leftovers->late[leftovers->late_count++] = late;
+    add_late_task(loading, rollup);
     return true;
 }
 
+static bool add_deferred(const struct loading *loading, const void *row)
+{
+    const struct stored_deferral *deferral = row;
+    const struct plan *plan = loading->plan;
+    bool fits = deferral->seq >= 1 && deferral->seq <= plan->task_count &&
+                plan->tasks[deferral->seq - 1].kind == TASK_POST &&
+                (!deferral->has_lane || deferral->lane <= plan_house_lane(plan));
+    if (!fits) {
+        return problem_set(loading->problem, EXIT_CODE_IO,
+                           "the database is damaged: it defers what is not in this input");
+    }
+    loading->leftovers->deferral_count++;
+    if (deferral->is_done) {
+        return true;
+    }
+    if (!loading->is_retry) {
+        deferral_restore(&loading->batch->deferral, plan, &plan->tasks[deferral->seq - 1],
+                         deferral->has_lane ? deferral->lane : NO_INDEX, deferral->root_seq);
+        return true;
+    }
+    add_late_task(loading, &plan->tasks[deferral->seq - 1]);
+    loading->leftovers->deferred_count++;
+    return true;
+}
+
+static int compare_late(const void *left, const void *right)
+{
+    uint32_t a = ((const struct task *)left)->seq;
+    uint32_t b = ((const struct task *)right)->seq;
+    return (a > b) - (a < b);
+}
+
 union leftover_row {
+    struct stored_deferral deferral;
     struct stored_share missing;
     struct stored_failed failed;
 };
@@ -88,12 +128,24 @@ static bool load_leftovers(const struct loading *loading, struct store *store, e
     return step == STORE_END;
 }
 
-bool leftovers_load(struct leftovers *leftovers, struct store *store, const struct plan *plan,
-                    struct batch *batch, struct problem *problem)
+/* Adds the deferred transactions to the late rollups, in the order of seq. */
+static bool load_deferred(const struct loading *loading, struct store *store)
 {
-    struct loading loading = { leftovers, plan, batch, problem };
+    struct leftovers *leftovers = loading->leftovers;
+    bool loaded = load_leftovers(loading, store, STORE_DEFERRALS, add_deferred);
+    if (loaded && leftovers->deferred_count > 0) {
+        qsort(leftovers->late, leftovers->late_count, sizeof *leftovers->late, compare_late);
+    }
+    return loaded;
+}
+
+bool leftovers_load(struct leftovers *leftovers, struct store *store, const struct plan *plan,
+                    struct batch *batch, bool is_retry, struct problem *problem)
+{
+    struct loading loading = { leftovers, plan, batch, is_retry, problem };
     return load_leftovers(&loading, store, STORE_MISSING, add_part) &&
-           load_leftovers(&loading, store, STORE_FAILED_ROLLUPS, add_late);
+           load_leftovers(&loading, store, STORE_FAILED_ROLLUPS, add_late) &&
+           load_deferred(&loading, store);
 }
 
 void leftovers_fini(struct leftovers *leftovers)

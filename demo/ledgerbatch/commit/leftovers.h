@@ -15,11 +15,16 @@ struct leftovers {
     struct task *parts; /* by seq, then by client */
     struct task *late;  /* by seq */
     size_t part_count, part_capacity, late_count, late_capacity;
+    size_t deferred_count; /* of the late tasks: transactions */
+    size_t deferral_count; /* all that were ever deferred, done or not */
 };
 
-/* Reads the leftovers from the store. Their tasks point to the batch. */
+/*
+ * Reads the leftovers from the store. Their tasks point to the batch. Deferred transactions are
+ * leftovers of a retry only. In another run they stay deferred, and their clients are held.
+ */
 bool leftovers_load(struct leftovers *leftovers, struct store *store, const struct plan *plan,
-                    struct batch *batch, struct problem *problem);
+                    struct batch *batch, bool is_retry, struct problem *problem);
 void leftovers_fini(struct leftovers *leftovers);
 
 #endif

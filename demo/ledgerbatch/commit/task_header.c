@@ -11,7 +11,7 @@ static struct stored_transaction transaction_header(const struct plan *plan,
 {
     const struct transaction *transaction = &plan->book.transactions[task->subject];
     return (struct stored_transaction){ .seq = task->seq,
-                                        .date = transaction->date,
+                                        .date = plan_date(plan, task),
                                         .kind = slice_of("post"),
                                         .status = transaction->status,
                                         .has_code = transaction->has_code,

@@ -10,10 +10,8 @@
 #include "store/store.h"
 #include "store/stored_book.h"
 
-/* How many tasks have been done, by outcome. */
-struct tally {
-    size_t posted, refused, rollups;
-};
+/* How many refusals, and how many deferred transactions, the status lists. */
+#define LISTED_MAX 10
 
 static struct store *open_existing(const char *database, struct store_facts *facts,
                                    struct problem *problem)
@@ -49,7 +47,7 @@ bool inspect_balances(const char *database, struct problem *problem)
     if (loaded) {
         struct buffer text = { 0 };
         output_balances(&book, &text);
-        fwrite(text.data, 1, text.size, stdout);
+        buffer_print(&text);
         buffer_fini(&text);
         if (facts.state == STORE_UNFINISHED) {
             fprintf(stderr, "ledgerbatch: %s is not finished: these are the balances so far\n",
@@ -61,69 +59,103 @@ bool inspect_balances(const char *database, struct problem *problem)
     return loaded && flush_output(problem);
 }
 
-static bool count_transactions(struct store *store, struct tally *tally, struct problem *problem)
+/* Returns the first line of a transaction as journal text: its date, code and text. */
+static struct slice first_line(struct slice entry)
 {
-    struct stored_transaction transaction;
-    struct store_cursor *cursor = store_cursor_open(store, STORE_TRANSACTIONS, problem);
-    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
-    while (step == STORE_ROW) {
-        step = store_cursor_next(cursor, &transaction, problem);
-        if (step != STORE_ROW) {
-            break;
-        }
-        if (slice_equal(transaction.kind, slice_of("post"))) {
-            tally->posted++;
-        } else if (slice_equal(transaction.kind, slice_of("refused"))) {
-            tally->refused++;
-        } else {
-            tally->rollups++;
-        }
-    }
-    store_cursor_close(cursor);
-    return step == STORE_END;
+    const char *newline = memchr(entry.data, '\n', entry.size);
+    return (struct slice){ entry.data, newline ? (size_t)(newline - entry.data) : entry.size };
 }
 
+/* Prints the first refusals; refused.csv has all. */
 static bool print_refusals(struct store *store, struct problem *problem)
 {
+    size_t count = 0;
     struct stored_refusal refusal;
     struct store_cursor *cursor = store_cursor_open(store, STORE_REFUSALS, problem);
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &refusal, problem);
-        if (step == STORE_ROW) {
-            /* The first line of the entry has its date, code and text. */
-            const char *newline = memchr(refusal.entry.data, '\n', refusal.entry.size);
-            struct slice header = { refusal.entry.data, newline
-                                                            ? (size_t)(newline - refusal.entry.data)
-                                                            : refusal.entry.size };
+        if (step == STORE_ROW && ++count <= LISTED_MAX) {
+            struct slice header = first_line(refusal.entry);
             printf("refused: task %u, %.*s: %.*s\n", refusal.seq, SLICE_ARGUMENTS(header),
                    SLICE_ARGUMENTS(refusal.reason));
         }
     }
     store_cursor_close(cursor);
+    if (count > LISTED_MAX) {
+        printf("refused: %zu more, which refused.csv lists\n", count - LISTED_MAX);
+    }
     return step == STORE_END;
 }
 
+/* Prints the first transactions that are still deferred; deferred.csv has all. */
+static bool print_deferrals(struct store *store, struct problem *problem)
+{
+    size_t count = 0;
+    struct stored_deferral deferral;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_DEFERRALS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &deferral, problem);
+        if (step == STORE_ROW && !deferral.is_done && ++count <= LISTED_MAX) {
+            struct slice header = first_line(deferral.entry);
+            printf("deferred: task %u, %.*s: %.*s\n", deferral.seq, SLICE_ARGUMENTS(header),
+                   SLICE_ARGUMENTS(deferral.reason));
+        }
+    }
+    store_cursor_close(cursor);
+    if (count > LISTED_MAX) {
+        printf("deferred: %zu more, which deferred.csv lists\n", count - LISTED_MAX);
+    }
+    return step == STORE_END;
+}
+
+/* Prints how much is done, and the control totals. */
+static bool print_progress(struct store *store, const struct store_facts *facts, bool is_held,
+                           struct problem *problem)
+{
+    struct output_report report = { 0 };
+    bool is_finished = facts->state == STORE_FINISHED;
+    bool good = output_report(store, !is_finished, is_held ? "held" : "to do", &report, problem);
+    if (good) {
+        const size_t *counts = report.counts;
+        printf("state: %s\n", is_finished ? "finished"
+                              : counts[TOTAL_DEFERRED] > 0 && !is_held && counts[TOTAL_HELD] == 0
+                                  ? "closed with deferred transactions"
+                                  : "unfinished");
+        printf("tasks: %zu of %u done\n",
+               counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED],
+               facts->task_count);
+        printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", counts[TOTAL_POSTED],
+               counts[TOTAL_REFUSED], counts[TOTAL_GENERATED]);
+        if (counts[TOTAL_DEFERRED] > 0) {
+            printf("deferred: %zu, of %zu held and %zu other clients\n", counts[TOTAL_DEFERRED],
+                   report.held_clients, report.other_clients);
+        }
+        buffer_print(&report.text);
+    }
+    buffer_fini(&report.text);
+    return good;
+}
+
+/* Prints all about a batch. The totals are last, where they stay on the screen. */
 bool inspect_status(const char *database, struct problem *problem)
 {
     struct store_facts facts;
     struct stored_book book = { 0 };
-    struct tally tally = { 0, 0, 0 };
+    struct buffer advice = { 0 };
     struct store *store = open_existing(database, &facts, problem);
     if (!store) {
         return false;
     }
-    bool good =
-        stored_book_load(&book, store, problem) && count_transactions(store, &tally, problem);
+    bool good = stored_book_load(&book, store, problem) && print_refusals(store, problem) &&
+                print_deferrals(store, problem) &&
+                list_held(store, &book, facts.task_count, database, &advice, problem) &&
+                print_progress(store, &facts, advice.size > 0, problem);
     if (good) {
-        printf("state: %s\n", facts.state == STORE_FINISHED ? "finished" : "unfinished");
-        printf("tasks: %zu of %u done\n", tally.posted + tally.refused + tally.rollups,
-               facts.task_count);
-        printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", tally.posted, tally.refused,
-               tally.rollups);
-        good = list_held(store, &book, facts.task_count, database, problem) &&
-               print_refusals(store, problem);
+        buffer_print(&advice);
     }
+    buffer_fini(&advice);
     stored_book_fini(&book);
     store_close(store);
     return good && flush_output(problem);

@@ -188,7 +188,18 @@ static bool print_failed(const struct listing *listing, uint32_t task_count)
     return step == STORE_END;
 }
 
-static void print_advice(struct listing *listing, const char *database)
+static void add_count(struct buffer *text, const char *before, size_t count, const char *noun)
+{
+    buffer_add_text(text, before);
+    buffer_add_number(text, count);
+    buffer_add_byte(text, ' ');
+    buffer_add_text(text, noun);
+    if (count != 1) {
+        buffer_add_byte(text, 's');
+    }
+}
+
+static void add_advice(struct listing *listing, const char *database, struct buffer *advice)
 {
     struct buffer *command = &listing->command;
     if (listing->lane_count == 0) {
@@ -200,21 +211,20 @@ static void print_advice(struct listing *listing, const char *database)
     }
     buffer_add_text(command, " --db ");
     add_word(command, slice_of(database));
-    printf("held in all: %zu task%s, of which %zu failed, in the lanes of %zu client%s",
-           listing->task_count, listing->task_count == 1 ? "" : "s", listing->failed_task_count,
-           listing->lane_count, listing->lane_count == 1 ? "" : "s");
+    add_count(advice, "held in all: ", listing->task_count, "task");
+    buffer_add_text(advice, ", of which ");
+    buffer_add_number(advice, listing->failed_task_count);
+    add_count(advice, " failed, in the lanes of ", listing->lane_count, "client");
     if (listing->incomplete_count > 0) {
-        printf("; incomplete: %zu rollup%s", listing->incomplete_count,
-               listing->incomplete_count == 1 ? "" : "s");
+        add_count(advice, "; incomplete: ", listing->incomplete_count, "rollup");
     }
-    putchar('\n');
-    printf("to try again: ledgerbatch retry%.*s, with the files and options of the run, except "
-           "--fail-on\n",
-           SLICE_ARGUMENTS(buffer_slice(command)));
+    buffer_add_text(advice, "\nto try again: ledgerbatch retry");
+    buffer_add(advice, buffer_slice(command));
+    buffer_add_text(advice, ", with the files and options of the run, except --fail-on\n");
 }
 
 bool list_held(struct store *store, const struct stored_book *book, uint32_t task_count,
-               const char *database, struct problem *problem)
+               const char *database, struct buffer *advice, struct problem *problem)
 {
     struct listing listing = { .store = store, .book = book, .problem = problem };
     bool printed = print_lanes(&listing) &&
@@ -222,7 +232,7 @@ bool list_held(struct store *store, const struct stored_book *book, uint32_t tas
                    print_tasks(&listing, STORE_TRANSACTIONS, STORE_MISSING, print_incomplete) &&
                    print_failed(&listing, task_count);
     if (printed) {
-        print_advice(&listing, database);
+        add_advice(&listing, database, advice);
     }
     buffer_fini(&listing.text);
     buffer_fini(&listing.command);

@@ -175,6 +175,26 @@ static bool check_assertion(const struct checker *checker, const struct transact
                         SLICE_ARGUMENTS(name), wanted, SLICE_ARGUMENTS(symbol), found);
 }
 
+/*
+ * Notes a wrong assertion. From here on the balance is taken to be as asserted: each difference is
+ * reported once, not at all later assertions of the account. Returns false if the check must stop.
+ */
+static bool pass_wrong_assertion(struct checker *checker, const struct posting *posting)
+{
+    struct book *book = checker->book;
+    const struct money *asserted = &book->extras[posting->extra].assertion;
+    uint32_t cell =
+        cell_index_find(&book->cell_index, book->cells[posting->cell].account, asserted->commodity);
+    struct decimal value = { asserted->units, asserted->scale };
+    bool goes_on = faults_take(&book->faults, checker->problem);
+    if (cell != CELL_NONE &&
+        decimal_rescale(&value, book->commodities[asserted->commodity].storage_scale) &&
+        amount_fits(value.units)) {
+        checker->balances[cell] = (int64_t)value.units;
+    }
+    return goes_on;
+}
+
 static bool apply_posting(struct checker *checker, const struct transaction *transaction,
                           struct posting *posting)
 {
@@ -191,7 +211,7 @@ static bool apply_posting(struct checker *checker, const struct transaction *tra
                             "the balance of '%.*s' has too many digits", SLICE_ARGUMENTS(name));
     }
     return posting->extra == NO_INDEX || !(book->extras[posting->extra].flags & EXTRA_ASSERTION) ||
-           check_assertion(checker, transaction, posting);
+           check_assertion(checker, transaction, posting) || pass_wrong_assertion(checker, posting);
 }
 
 static bool check_transaction(struct checker *checker, uint32_t number)
@@ -218,6 +238,7 @@ bool check_book(struct book *book, const uint8_t *account_flags, struct problem 
     for (size_t i = 0; good && i < book->transaction_count; i++) {
         good = check_transaction(&checker, book->order[i]);
     }
+    good = good && faults_none(&book->faults, problem);
     settler_fini(&checker.settler);
     free(checker.balances);
     free(checker.pending);

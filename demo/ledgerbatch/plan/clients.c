@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
+#include "base/nearest.h"
 #include "memory.h"
 
 struct finder {
@@ -326,6 +327,32 @@ static void list_members(struct finder *finder, const struct names *groups)
     free(number);
 }
 
+/*
+ * Checks that every group that is named has a client. A client without transactions is normal, but
+ * a group of such clients only has a typing error in its accounts.
+ */
+static bool check_groups(struct finder *finder, const struct names *groups)
+{
+    char hint[NEAREST_HINT_SIZE];
+    for (size_t i = 0; i < finder->book->group_tag_count; i++) {
+        const struct group_tag *tag = &finder->book->group_tags[i];
+        if (names_find(groups, tag->group) != NAME_NONE) {
+            continue;
+        }
+        struct slice name = book_account_name(finder->book, tag->account);
+        account_client(name, finder->rules->client_depth, &name);
+        struct nearest nearest = nearest_to(name);
+        for (size_t j = 0; j < finder->clients->count; j++) {
+            nearest_try(&nearest, finder->clients->items[j].name);
+        }
+        return book_problem(finder->book, finder->problem, tag->source, tag->line,
+                            "the group '%.*s' has no client: there are no transactions of '%.*s'%s",
+                            SLICE_ARGUMENTS(tag->group), SLICE_ARGUMENTS(name),
+                            nearest_hint(&nearest, hint));
+    }
+    return true;
+}
+
 static bool find_groups(struct finder *finder)
 {
     struct clients *clients = finder->clients;
@@ -335,6 +362,10 @@ static bool find_groups(struct finder *finder)
             names_fini(&groups);
             return false;
         }
+    }
+    if (!check_groups(finder, &groups)) {
+        names_fini(&groups);
+        return false;
     }
     for (size_t i = 0; i < clients->count; i++) {
         if (clients->items[i].group == NO_INDEX) {

@@ -7,6 +7,7 @@
 #include "base/syntax.h"
 #include "memory.h"
 #include "plan/check_book.h"
+#include "plan/pattern_check.h"
 #include "read/csv.h"
 #include "read/journal.h"
 
@@ -49,6 +50,9 @@ static bool read_files(struct plan *plan, const char *const *files, size_t file_
         if (!read) {
             return false;
         }
+    }
+    if (!faults_none(&plan->book.faults, problem)) {
+        return false;
     }
     if (plan->book.transaction_count == 0) {
         return problem_set(problem, EXIT_CODE_INPUT, "%s: the input has no transactions", files[0]);
@@ -167,6 +171,7 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
     bool good = check_book(&plan->book, account_flags, problem);
     free(account_flags);
     if (!good || !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
+        !pattern_check_rules(&plan->rules, &plan->book, problem) ||
         !check_client_names(plan, problem) || !plan_tasks(plan, problem)) {
         return false;
     }
@@ -202,8 +207,17 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
     }
 }
 
+/* Returns the last day of a plan. Its last task has the last day. */
+static uint32_t last_day(const struct plan *plan)
+{
+    return plan_date(plan, &plan->tasks[plan->task_count - 1]);
+}
+
 uint32_t plan_date(const struct plan *plan, const struct task *task)
 {
+    if (task->kind == TASK_POST && plan_is_late(plan, task)) {
+        return plan->retry_day ? plan->retry_day : last_day(plan);
+    }
     if (task->kind == TASK_POST) {
         return plan->book.transactions[task->subject].date;
     }

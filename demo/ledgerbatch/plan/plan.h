@@ -31,6 +31,7 @@ struct plan {
     struct clients clients;
     struct task *tasks;
     size_t task_count;
+    uint32_t retry_day; /* of deferred transactions; 0: the last day of the batch */
     char digest[65];
 };
 
@@ -55,8 +56,9 @@ static inline uint32_t plan_house_lane(const struct plan *plan)
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes);
 
 /*
- * A late rollup: it has failed because clients were held, and is run again after the whole plan.
- * The late rollups are run in their planned order. Each has a second, higher seq.
+ * A late task: a rollup that has failed because clients were held, or a deferred transaction. It is
+ * run after the whole plan. Late tasks are run in their planned order. Each has a second, higher
+ * seq.
  */
 static inline bool plan_is_late(const struct plan *plan, const struct task *task)
 {
@@ -66,6 +68,12 @@ static inline bool plan_is_late(const struct plan *plan, const struct task *task
 static inline uint32_t plan_late_seq(const struct plan *plan, uint32_t seq)
 {
     return (uint32_t)plan->task_count + seq;
+}
+
+/* Returns the seq that a late task has in the plan. */
+static inline uint32_t plan_early_seq(const struct plan *plan, const struct task *task)
+{
+    return task->seq - (uint32_t)plan->task_count;
 }
 
 /*

@@ -13,7 +13,7 @@
 
 void rules_init(struct rules *rules)
 {
-    *rules = (struct rules){ .client_depth = 1, .accrual_accounts = "*Savings*" };
+    *rules = (struct rules){ .client_depth = 1, .accrual_accounts = RULES_ACCRUAL_ACCOUNTS };
 }
 
 void rules_fini(struct rules *rules)

@@ -12,6 +12,9 @@
 #include "base/amount.h"
 #include "book/book.h"
 
+/* The default of --accrual-accounts. */
+#define RULES_ACCRUAL_ACCOUNTS "*Savings*"
+
 struct patterns {
     const char **items;
     size_t count, capacity;

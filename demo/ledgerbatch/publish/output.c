@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "memory.h"
 #include "publish/output_scan.h"
 #include "publish/publication.h"
@@ -13,6 +14,13 @@
 
 /* The journal is written to the file in pieces of at least this size. */
 #define PIECE_SIZE ((size_t)1 << 20)
+
+#define DATE_SIZE 10
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
 
 struct balance_line {
     struct slice account, symbol;
@@ -78,14 +86,60 @@ static bool flush_journal(struct output_scan *scan, size_t at_least, struct prob
     return written;
 }
 
+/* Says of a deferred transaction, which has the day of the retry, which day it is about. */
+static void add_value_date(struct output_scan *scan, const struct stored_transaction *transaction)
+{
+    uint32_t value_date = transaction->seq > scan->task_count && scan->late_passed_count > 0
+                              ? scan->value_dates[scan->late_passed_count - 1]
+                              : 0;
+    if (value_date != 0) {
+        buffer_add_text(&scan->journal, "    ; value date: ");
+        date_write(buffer_room(&scan->journal, DATE_SIZE), value_date);
+        scan->journal.size += DATE_SIZE;
+        buffer_add_byte(&scan->journal, '\n');
+    }
+}
+
 static bool publish_post(struct output_scan *scan, const struct stored_transaction *transaction,
                          struct problem *problem)
 {
     entry_header(&scan->journal, transaction);
+    add_value_date(scan, transaction);
     if (!scan_postings(scan, transaction, problem)) {
         return false;
     }
     buffer_add_byte(&scan->journal, '\n');
+    return true;
+}
+
+/* Adds a transaction that is not posted, with the reason. Each line is a comment. */
+static void add_comment(struct buffer *journal, const char *before, struct slice reason,
+                        struct slice entry)
+{
+    buffer_add_text(journal, before);
+    buffer_add(journal, reason);
+    buffer_add_byte(journal, '\n');
+    while (entry.size > 0) {
+        const char *newline = memchr(entry.data, '\n', entry.size);
+        size_t size = newline ? (size_t)(newline - entry.data) + 1 : entry.size;
+        buffer_add_text(journal, "; ");
+        buffer_add(journal, (struct slice){ entry.data, size });
+        entry.data += size;
+        entry.size -= size;
+    }
+    buffer_add_byte(journal, '\n');
+}
+
+/* Adds the deferred transactions before a seq as comments. They stay when they are posted later. */
+static bool publish_deferrals(struct output_scan *scan, uint32_t before, struct problem *problem)
+{
+    while (scan->has_deferral && scan->deferral.seq < before) {
+        add_comment(&scan->journal, "; deferred: ", scan->deferral.reason, scan->deferral.entry);
+        scan->last_date = later(scan->last_date, scan->deferral.date);
+        if (!scan_next_deferral(scan, problem)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -96,19 +150,7 @@ static bool publish_refused(struct output_scan *scan, const struct stored_transa
     if (!scan->has_refusal || scan->refusal.seq != transaction->seq) {
         return stored_book_damaged(problem, "a refusal is missing");
     }
-    struct slice entry = scan->refusal.entry;
-    buffer_add_text(&scan->journal, "; refused: ");
-    buffer_add(&scan->journal, scan->refusal.reason);
-    buffer_add_byte(&scan->journal, '\n');
-    while (entry.size > 0) {
-        const char *newline = memchr(entry.data, '\n', entry.size);
-        size_t size = newline ? (size_t)(newline - entry.data) + 1 : entry.size;
-        buffer_add_text(&scan->journal, "; ");
-        buffer_add(&scan->journal, (struct slice){ entry.data, size });
-        entry.data += size;
-        entry.size -= size;
-    }
-    buffer_add_byte(&scan->journal, '\n');
+    add_comment(&scan->journal, "; refused: ", scan->refusal.reason, scan->refusal.entry);
     scan_refusal_line(scan, transaction);
     return scan_next_refusal(scan, problem);
 }
@@ -119,6 +161,11 @@ static bool publish_transaction(struct output_scan *scan,
 {
     bool follows = transaction->seq == scan_next_seq(scan);
     scan->seq = transaction->seq;
+    scan->last_date = later(scan->last_date, transaction->date);
+    totals_add_transaction(&scan->totals, transaction);
+    if (!publish_deferrals(scan, transaction->seq, problem)) {
+        return false;
+    }
     if (!follows && !scan->options->is_partial) {
         return stored_book_damaged(problem, "a transaction is missing");
     }
@@ -143,7 +190,70 @@ static bool publish_transactions(struct output_scan *scan, struct problem *probl
             return false;
         }
     }
-    return step == STORE_END && flush_journal(scan, 0, problem) && scan_check_end(scan, problem);
+    return step == STORE_END && publish_deferrals(scan, UINT32_MAX, problem) &&
+           flush_journal(scan, 0, problem) && scan_check_end(scan, problem);
+}
+
+static bool write_totals(struct output_scan *scan, struct problem *problem)
+{
+    struct buffer text = { 0 };
+    totals_write(&scan->totals, &scan->book, &text);
+    bool written =
+        publication_write(&scan->publication, "totals.csv", buffer_slice(&text), problem);
+    buffer_fini(&text);
+    return written;
+}
+
+/* Adds a line SEQ,DATE,FILE,LINE,CLIENT,SINCE,AGE,REASON to deferred.csv. The age is in days. */
+static void add_deferred_line(const struct output_scan *scan, struct buffer *text,
+                              const struct stored_deferral *deferral)
+{
+    struct slice file = { "", 0 };
+    uint32_t line = 0;
+    scan->options->places.find(scan->options->places.context, deferral->seq, &file, &line);
+    buffer_add_number(text, deferral->seq);
+    buffer_add_byte(text, ',');
+    date_write(buffer_room(text, DATE_SIZE), deferral->date);
+    text->size += DATE_SIZE;
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, file);
+    buffer_add_byte(text, ',');
+    buffer_add_number(text, line);
+    buffer_add_byte(text, ',');
+    if (deferral->has_lane && deferral->lane < scan->book.lane_count) {
+        buffer_add_field(text, scan->book.lanes[deferral->lane].client);
+    }
+    buffer_add_byte(text, ',');
+    buffer_add_number(text, deferral->root_seq);
+    buffer_add_byte(text, ',');
+    buffer_add_number(text, date_days(scan->last_date) - date_days(deferral->date));
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, deferral->reason);
+    buffer_add_byte(text, '\n');
+}
+
+/* Writes the transactions that are still deferred, unless none has ever been. */
+static bool write_deferred(struct output_scan *scan, struct problem *problem)
+{
+    struct stored_deferral deferral;
+    struct buffer text = { 0 };
+    if (scan->deferral_count == 0) {
+        return true;
+    }
+    struct store_cursor *cursor = store_cursor_open(scan->store, STORE_DEFERRALS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    buffer_add_text(&text, "seq,date,file,line,client,since,age,reason\n");
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &deferral, problem);
+        if (step == STORE_ROW && !deferral.is_done) {
+            add_deferred_line(scan, &text, &deferral);
+        }
+    }
+    store_cursor_close(cursor);
+    bool written = step == STORE_END && publication_write(&scan->publication, "deferred.csv",
+                                                          buffer_slice(&text), problem);
+    buffer_fini(&text);
+    return written;
 }
 
 /* Writes the tables about the whole batch. */
@@ -168,16 +278,45 @@ static bool publish_all(struct output_scan *scan, const struct output_options *o
     return publication_begin(&scan->publication, options->folder, problem) &&
            publication_open(&scan->publication, &scan->file, "posted.journal", problem) &&
            publish_transactions(scan, problem) && publication_close(&scan->file, problem) &&
+           write_totals(scan, problem) && write_deferred(scan, problem) &&
            (options->is_partial || write_tables(scan, problem)) &&
            publication_finish(&scan->publication, problem);
 }
 
+static void make_report(const struct totals *totals, const struct stored_book *book,
+                        const char *held_word, struct output_report *report)
+{
+    memcpy(report->counts, totals->counts, sizeof report->counts);
+    report->held_clients = totals_count_clients(totals, REACH_HELD);
+    report->other_clients = totals_count_clients(totals, REACH_OTHER);
+    report->text.size = 0;
+    totals_show(totals, book, held_word, &report->text);
+}
+
+bool output_report(struct store *store, bool is_partial, const char *held_word,
+                   struct output_report *report, struct problem *problem)
+{
+    struct stored_book book;
+    struct totals totals = { 0 };
+    bool loaded = stored_book_load(&book, store, problem) &&
+                  totals_load(&totals, store, &book, is_partial, problem);
+    if (loaded) {
+        make_report(&totals, &book, held_word, report);
+    }
+    totals_fini(&totals);
+    stored_book_fini(&book);
+    return loaded;
+}
+
 bool output_write(struct store *store, const struct output_options *options,
-                  struct problem *problem)
+                  struct output_report *report, struct problem *problem)
 {
     struct output_scan scan;
     bool written =
         scan_begin(&scan, store, options, problem) && publish_all(&scan, options, problem);
+    if (written) {
+        make_report(&scan.totals, &scan.book, "held", report);
+    }
     scan_fini(&scan);
     return written;
 }

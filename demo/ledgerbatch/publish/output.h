@@ -5,6 +5,7 @@
 #define LEDGERBATCH_PUBLISH_OUTPUT_H
 
 #include "base/buffer.h"
+#include "publish/totals.h"
 #include "store/store.h"
 #include "store/stored_book.h"
 
@@ -21,16 +22,27 @@ struct output_options {
     struct output_places places;
 };
 
+/* The control totals as a table for the user. */
+struct output_report {
+    size_t counts[TOTAL_KINDS];
+    size_t held_clients, other_clients; /* of deferred transactions */
+    struct buffer text;                 /* a table; the caller frees it */
+};
+
 /*
- * Writes balances.csv, posted.journal, refused.csv, statements/ and close/ into the folder. Adds
- * everything up again while it reads the store; if a sum is wrong, it is a problem, and no output
- * is changed.
+ * Writes balances.csv, posted.journal, refused.csv, totals.csv, statements/ and close/ into the
+ * folder. Adds everything up again while it reads the store; if a sum is wrong, it is a problem,
+ * and no output is changed.
  *
  * If some clients are held, writes only the outputs of the rollups so far. These name the missing
  * clients. balances.csv and refused.csv are left out: they could not say that they are incomplete.
  */
 bool output_write(struct store *store, const struct output_options *options,
-                  struct problem *problem);
+                  struct output_report *report, struct problem *problem);
+
+/* Makes the same report, and writes nothing. */
+bool output_report(struct store *store, bool is_partial, const char *held_word,
+                   struct output_report *report, struct problem *problem);
 
 /* Adds a header and a line account,commodity,amount for each balance that is not zero, sorted. */
 void output_balances(const struct stored_book *book, struct buffer *text);

@@ -5,6 +5,24 @@
 
 #define MONTH_SIZE 7
 
+static bool is_month(struct slice text)
+{
+    bool is_good = text.size == MONTH_SIZE;
+    for (size_t i = 0; is_good && i < MONTH_SIZE; i++) {
+        is_good = i == 4 ? text.data[i] == '-' : text.data[i] >= '0' && text.data[i] <= '9';
+    }
+    return is_good;
+}
+
+static bool is_group(const struct stored_book *book, struct slice name)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < book->lane_count && !is_found; i++) {
+        is_found = book->lanes[i].client.size > 0 && slice_equal(book->lanes[i].group, name);
+    }
+    return is_found;
+}
+
 /* Splits the code of a rollup: KIND YYYY-MM GROUP. */
 static bool split_code(const struct stored_transaction *transaction, struct slice *month,
                        struct slice *group)
@@ -188,6 +206,10 @@ bool scan_rollup(struct output_scan *scan, const struct stored_transaction *tran
     struct slice group;
     if (!split_code(transaction, &month, &group)) {
         return stored_book_damaged(problem, "a month-end rollup has no code");
+    }
+    /* Both become part of a file's name. */
+    if (!is_month(month) || !is_group(&scan->book, group)) {
+        return stored_book_damaged(problem, "a month-end rollup is of no month or group");
     }
     if (!scan_missing_lanes(scan, transaction->seq, problem)) {
         return false;

@@ -52,27 +52,67 @@ bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *
     return true;
 }
 
-static bool load_failed(struct output_scan *scan, struct store *store, struct problem *problem)
+bool scan_next_deferral(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->deferrals, &scan->deferral, problem);
+    scan->has_deferral = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+static void add_skipped(struct output_scan *scan, uint32_t seq)
+{
+    scan->skipped_seqs = memory_grow(scan->skipped_seqs, &scan->skipped_capacity,
+                                     scan->skipped_count + 1, sizeof seq);
+    scan->skipped_seqs[scan->skipped_count++] = seq;
+}
+
+static void add_late(struct output_scan *scan, uint32_t seq, uint32_t value_date)
+{
+    scan->late_seqs =
+        memory_grow(scan->late_seqs, &scan->late_capacity, scan->late_count + 1, sizeof seq);
+    scan->value_dates = memory_grow(scan->value_dates, &scan->value_capacity, scan->late_count + 1,
+                                    sizeof value_date);
+    scan->late_seqs[scan->late_count] = seq;
+    scan->value_dates[scan->late_count++] = value_date;
+}
+
+/*
+ * Loads the failed rollups and the deferred transactions, in the order of seq. A retry ends all of
+ * the rollups, and those of the transactions that it marks as done.
+ */
+static bool load_skipped(struct output_scan *scan, struct store *store, struct problem *problem)
 {
     struct stored_failed failed;
-    struct store_cursor *cursor = store_cursor_open(store, STORE_FAILED_ROLLUPS, problem);
-    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
-    while (step == STORE_ROW) {
-        step = store_cursor_next(cursor, &failed, problem);
-        if (step == STORE_ROW) {
-            scan->failed_seqs = memory_grow(scan->failed_seqs, &scan->failed_capacity,
-                                            scan->failed_count + 1, sizeof failed.seq);
-            scan->failed_seqs[scan->failed_count++] = failed.seq;
+    struct stored_deferral deferral;
+    struct store_cursor *rollups = store_cursor_open(store, STORE_FAILED_ROLLUPS, problem);
+    struct store_cursor *deferrals = store_cursor_open(store, STORE_DEFERRALS, problem);
+    bool good = rollups && deferrals;
+    enum store_step rollup = good ? store_cursor_next(rollups, &failed, problem) : STORE_FAILED;
+    enum store_step next = good ? store_cursor_next(deferrals, &deferral, problem) : STORE_FAILED;
+    while ((rollup == STORE_ROW || next == STORE_ROW) && rollup != STORE_FAILED &&
+           next != STORE_FAILED) {
+        if (next != STORE_ROW || (rollup == STORE_ROW && failed.seq < deferral.seq)) {
+            add_skipped(scan, failed.seq);
+            add_late(scan, failed.seq, 0);
+            rollup = store_cursor_next(rollups, &failed, problem);
+            continue;
         }
+        scan->deferral_count++;
+        add_skipped(scan, deferral.seq);
+        if (deferral.is_done) {
+            add_late(scan, deferral.seq, deferral.date);
+        }
+        next = store_cursor_next(deferrals, &deferral, problem);
     }
-    store_cursor_close(cursor);
-    return step == STORE_END;
+    store_cursor_close(rollups);
+    store_cursor_close(deferrals);
+    return rollup == STORE_END && next == STORE_END;
 }
 
 static bool load_facts(struct output_scan *scan, struct store *store, struct problem *problem)
 {
     struct store_facts facts;
-    bool loaded = store_read_facts(store, &facts, problem) && load_failed(scan, store, problem);
+    bool loaded = store_read_facts(store, &facts, problem) && load_skipped(scan, store, problem);
     scan->task_count = facts.task_count;
     return loaded;
 }
@@ -80,13 +120,13 @@ static bool load_facts(struct output_scan *scan, struct store *store, struct pro
 uint32_t scan_next_seq(struct output_scan *scan)
 {
     uint32_t seq = scan->seq + 1;
-    while (scan->passed_count < scan->failed_count &&
-           scan->failed_seqs[scan->passed_count] == seq) {
+    while (scan->passed_count < scan->skipped_count &&
+           scan->skipped_seqs[scan->passed_count] == seq) {
         scan->passed_count++;
         seq++;
     }
-    if (seq > scan->task_count && scan->late_count < scan->failed_count) {
-        seq = scan->task_count + scan->failed_seqs[scan->late_count++];
+    if (seq > scan->task_count && scan->late_passed_count < scan->late_count) {
+        seq = scan->task_count + scan->late_seqs[scan->late_passed_count++];
     }
     return seq;
 }
@@ -94,10 +134,12 @@ uint32_t scan_next_seq(struct output_scan *scan)
 bool scan_begin(struct output_scan *scan, struct store *store, const struct output_options *options,
                 struct problem *problem)
 {
-    *scan = (struct output_scan){ .options = options, .file = { .descriptor = -1 } };
+    *scan =
+        (struct output_scan){ .options = options, .store = store, .file = { .descriptor = -1 } };
     if (!stored_book_load(&scan->book, store, problem) || !load_facts(scan, store, problem)) {
         return false;
     }
+    totals_begin(&scan->totals, &scan->book);
     if (options->statements) {
         scan->statements = memory_zeroed(scan->book.lane_count, sizeof *scan->statements);
     }
@@ -106,8 +148,10 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
     scan->closings = store_cursor_open(store, STORE_CLOSINGS, problem);
     scan->refusals = store_cursor_open(store, STORE_REFUSALS, problem);
     scan->missing = store_cursor_open(store, STORE_MISSING, problem);
+    scan->deferrals = store_cursor_open(store, STORE_DEFERRALS, problem);
     return scan->transactions && scan->postings && scan->closings && scan->refusals &&
-           scan->missing && scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
+           scan->missing && scan->deferrals && scan_next_deferral(scan, problem) &&
+           scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
            scan_next_refusal(scan, problem) && scan_next_missing(scan, problem);
 }
 
@@ -123,14 +167,18 @@ void scan_fini(struct output_scan *scan)
     store_cursor_close(scan->closings);
     store_cursor_close(scan->refusals);
     store_cursor_close(scan->missing);
+    store_cursor_close(scan->deferrals);
     free(scan->missing_lanes.items);
-    free(scan->failed_seqs);
+    free(scan->skipped_seqs);
+    free(scan->late_seqs);
+    free(scan->value_dates);
     (void)publication_close(&scan->file, &ignored);
     publication_fini(&scan->publication);
     buffer_fini(&scan->journal);
     buffer_fini(&scan->refused);
     buffer_fini(&scan->page);
     buffer_fini(&scan->path);
+    totals_fini(&scan->totals);
     stored_book_fini(&scan->book);
 }
 
@@ -188,6 +236,9 @@ static bool check_posting(struct output_scan *scan, struct problem *problem)
         (posting->price.size > 0 && posting->price_commodity >= scan->book.commodity_count)) {
         return stored_book_damaged(problem, "a posting is of no account or commodity");
     }
+    if (!amount_fits(posting->amount)) {
+        return stored_book_damaged(problem, "a posting has more digits than an amount has");
+    }
     if (__builtin_add_overflow(cell->running, posting->amount, &cell->running) ||
         (posting->has_balance && cell->running != posting->balance)) {
         return stored_book_damaged(problem, "a running balance does not add up");
@@ -210,6 +261,7 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         if (is_post && posting->number != number) {
             return stored_book_damaged(problem, "a posting is missing");
         }
+        totals_add_posting(&scan->totals, transaction, posting);
         const struct stored_account *account = &scan->book.accounts[posting->account];
         const struct stored_commodity *commodities = scan->book.commodities;
         entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
@@ -256,5 +308,6 @@ bool scan_check_end(struct output_scan *scan, struct problem *problem)
             return stored_book_damaged(problem, "a balance is not what its postings add up to");
         }
     }
-    return true;
+    return totals_finish(&scan->totals, scan->store, &scan->book, scan->options->is_partial,
+                         problem);
 }

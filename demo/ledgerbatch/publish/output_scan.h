@@ -8,15 +8,27 @@
 #include "plan/lane_list.h"
 #include "publish/output.h"
 #include "publish/publication.h"
+#include "publish/totals.h"
 
 struct output_scan {
     const struct output_options *options;
+    struct store *store;
     struct stored_book book;
+    struct totals totals;
     struct store_cursor *transactions, *postings, *closings, *refusals, *missing;
     uint32_t task_count;
-    uint32_t seq;          /* of the transaction that is written now */
-    uint32_t *failed_seqs; /* failed rollups, which are run late */
-    size_t failed_count, failed_capacity, passed_count, late_count;
+    uint32_t seq; /* of the transaction that is written now */
+    /* Tasks that are not done in their place, and those of them that are done late: by seq. */
+    uint32_t *skipped_seqs, *late_seqs;
+    size_t skipped_count, skipped_capacity, passed_count;
+    size_t late_count, late_capacity, late_passed_count;
+    struct store_cursor *deferrals;
+    struct stored_deferral deferral; /* the next one */
+    bool has_deferral;
+    size_t deferral_count; /* how many there are, done or not */
+    uint32_t last_date;    /* of all transactions so far */
+    uint32_t *value_dates; /* by late task: of a deferred transaction, its own date; else 0 */
+    size_t value_capacity;
     /* The next row of each of the other cursors. */
     struct stored_posting posting;
     struct stored_closing closing;
@@ -51,6 +63,9 @@ bool scan_next_refusal(struct output_scan *scan, struct problem *problem);
 
 /* Returns the next seq: those of the plan without the failed rollups, then the late rollups. */
 uint32_t scan_next_seq(struct output_scan *scan);
+
+/* Moves to the next deferral. */
+bool scan_next_deferral(struct output_scan *scan, struct problem *problem);
 
 /* Finds the clients that a rollup was done without. */
 bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *problem);

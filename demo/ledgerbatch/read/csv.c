@@ -158,6 +158,9 @@ static bool read_amount_fields(struct csv_parser *parser, struct money *money)
     const char *at = amount.data;
     const char *end = amount.data + amount.size;
     unsigned scale;
+    if (amount.size > 0 && amount.data[0] == '-') {
+        return csv_problem(parser, "an amount is positive: '%.*s'", SLICE_ARGUMENTS(amount));
+    }
     const char *wrong = syntax_number_problem(number_read(&at, end, &money->units, &scale));
     if (wrong || at != end) {
         return csv_problem(parser, "the amount '%.*s' is not a number: %s", SLICE_ARGUMENTS(amount),
@@ -230,6 +233,18 @@ static bool read_transfer(struct csv_parser *parser, uint64_t *last_seq)
     return true;
 }
 
+/* Goes to the next line, after a record that has no end. */
+static void skip_line(struct csv_parser *parser)
+{
+    while (parser->next < parser->end && *parser->next != '\n') {
+        parser->next++;
+    }
+    if (parser->next < parser->end) {
+        parser->next++;
+    }
+    parser->next_line++;
+}
+
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem)
 {
     struct source *source = sources_read(&book->sources, name, problem);
@@ -248,8 +263,13 @@ bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct pr
         return false;
     }
     while (parser.next < parser.end) {
-        if (!read_record(&parser) || !read_transfer(&parser, last_seq)) {
+        bool is_whole = read_record(&parser);
+        if ((!is_whole || !read_transfer(&parser, last_seq)) &&
+            !faults_take(&book->faults, problem)) {
             return false;
+        }
+        if (!is_whole) {
+            skip_line(&parser);
         }
     }
     return true;

@@ -30,12 +30,32 @@ static bool end_transaction(struct journal_parser *parser)
     return settle_transaction(&parser->settler, book, number, parser->problem);
 }
 
+/*
+ * Notes a fault and drops its transaction. The reader then goes on with the next line. Returns
+ * false if it cannot.
+ */
+static bool pass_fault(struct journal_parser *parser)
+{
+    if (parser->has_stopped) {
+        return false;
+    }
+    parser->has_stopped = !faults_take(&parser->book->faults, parser->problem);
+    book_drop_transactions(parser->book, parser->good_count);
+    return !parser->has_stopped;
+}
+
 /* Ends the transaction or directive that an indented line would belong to. */
 static bool end_block(struct journal_parser *parser)
 {
-    bool ended = parser->block != BLOCK_TRANSACTION || end_transaction(parser);
+    bool is_transaction = parser->block == BLOCK_TRANSACTION;
+    uint32_t line = parser->line;
     parser->block = BLOCK_NONE;
-    return ended;
+    if (is_transaction && !end_transaction(parser)) {
+        parser->line = line;
+        return pass_fault(parser);
+    }
+    parser->good_count = parser->book->transaction_count;
+    return true;
 }
 
 static bool read_code(struct journal_parser *parser, struct transaction *transaction)
@@ -68,13 +88,23 @@ static void read_text(struct journal_parser *parser, struct transaction *transac
     transaction->text_size = (uint32_t)(end - begin);
 }
 
+/* Returns the unread bytes of the line up to a blank. */
+static struct slice first_word(const struct journal_parser *parser)
+{
+    const char *end = parser->at;
+    while (end < parser->end && *end != ' ' && *end != '\t') {
+        end++;
+    }
+    return slice_between(parser->at, end);
+}
+
 /* DATE [*|!] [(CODE)] TEXT */
 static bool read_header(struct journal_parser *parser)
 {
     uint32_t date;
     const char *wrong = syntax_date(&parser->at, parser->end, &date);
     if (wrong) {
-        return journal_problem(parser, "%s", wrong);
+        return journal_problem(parser, "%s: '%.*s'", wrong, SLICE_ARGUMENTS(first_word(parser)));
     }
     if (parser->at < parser->end && *parser->at != ' ' && *parser->at != '\t') {
         return journal_problem(parser, *parser->at == '='
@@ -108,6 +138,8 @@ static bool read_indented(struct journal_parser *parser)
     switch (parser->block) {
     case BLOCK_TRANSACTION:
         return *parser->at == ';' || journal_posting(parser);
+    case BLOCK_FAULTY:
+        return true;
     case BLOCK_ACCOUNT:
     case BLOCK_COMMODITY:
         return journal_subdirective(parser);
@@ -195,12 +227,16 @@ static bool read_lines(struct journal_parser *parser, struct journal_file *file)
             parser->block_line = parser->line;
         }
         if (!read_line(parser)) {
-            return false;
+            if (!pass_fault(parser)) {
+                return false;
+            }
+            parser->block = BLOCK_FAULTY;
         }
     }
     if (parser->block == BLOCK_COMMENT) {
         parser->line = parser->block_line;
-        return journal_problem(parser, "this comment has no 'end comment'");
+        journal_problem(parser, "this comment has no 'end comment'");
+        return pass_fault(parser);
     }
     return end_block(parser);
 }
@@ -266,8 +302,10 @@ static bool read_file(struct journal_parser *parser, const char *name)
 
 bool journal_read(struct book *book, const char *name, struct problem *problem)
 {
-    struct journal_parser parser = { .book = book, .problem = problem };
-    bool read = read_file(&parser, name);
+    struct journal_parser parser = { .book = book,
+                                     .problem = problem,
+                                     .good_count = book->transaction_count };
+    bool read = read_file(&parser, name) || faults_take(&book->faults, problem);
     settler_fini(&parser.settler);
     return read;
 }

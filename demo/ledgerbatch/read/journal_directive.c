@@ -123,7 +123,8 @@ static bool read_market_price(struct journal_parser *parser)
     struct money price;
     const char *wrong = syntax_date(&parser->at, parser->end, &date);
     if (wrong) {
-        return journal_problem(parser, "%s", wrong);
+        return journal_problem(parser, "%s: '%.*s'", wrong, (int)(parser->end - parser->at),
+                               parser->at);
     }
     journal_skip_blanks(parser);
     if (!journal_symbol(parser, &commodity)) {

@@ -108,9 +108,11 @@ static bool read_sign(struct journal_parser *parser, bool *negative)
 static bool read_unsigned(struct journal_parser *parser, struct money *money)
 {
     unsigned scale;
+    const char *begin = parser->at;
     enum number_problem wrong = number_read(&parser->at, parser->end, &money->units, &scale);
     if (wrong) {
-        return journal_problem(parser, "%s", syntax_number_problem(wrong));
+        return journal_problem(parser, "%s: '%.*s'", syntax_number_problem(wrong),
+                               (int)(parser->end - begin), begin);
     }
     money->scale = (uint8_t)scale;
     return true;

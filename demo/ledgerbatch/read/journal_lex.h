@@ -9,8 +9,15 @@
 #include "book/book.h"
 #include "book/settle.h"
 
-/* The kinds of lines that an indented line can belong to. */
-enum journal_block { BLOCK_NONE, BLOCK_TRANSACTION, BLOCK_ACCOUNT, BLOCK_COMMODITY, BLOCK_COMMENT };
+/* The kinds of lines that an indented line can belong to. Those of a faulty one are skipped. */
+enum journal_block {
+    BLOCK_NONE,
+    BLOCK_TRANSACTION,
+    BLOCK_ACCOUNT,
+    BLOCK_COMMODITY,
+    BLOCK_COMMENT,
+    BLOCK_FAULTY
+};
 
 /* One open file. */
 struct journal_file {
@@ -29,7 +36,10 @@ struct journal_parser {
     enum journal_block block;
     uint32_t block_line;    /* the first line of the block */
     uint32_t block_subject; /* the account or commodity of a directive */
+    size_t good_count;      /* how many transactions of the book have no fault */
+    bool has_stopped;       /* after a fault that cannot be passed */
     bool seen_elided;       /* the open transaction has a posting without an amount */
+    uint32_t elided_line;   /* the line of that posting */
     char *included_path;    /* set by an include directive: the file to read next; else NULL */
 };
 

@@ -98,9 +98,12 @@ static bool read_missing_amount(struct journal_parser *parser, struct posting *p
                                 uint32_t account)
 {
     if (parser->seen_elided) {
-        return journal_problem(parser, "only one posting of a transaction may lack its amount "
-                                       "(two spaces go before an amount)");
+        return journal_problem(parser,
+                               "only one posting of a transaction may lack its amount, and line %u "
+                               "has none either (two spaces go before an amount)",
+                               parser->elided_line);
     }
+    parser->elided_line = parser->line;
     parser->seen_elided = true;
     posting->cell = account;
     posting->flags = POSTING_ELIDED;

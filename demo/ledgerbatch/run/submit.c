@@ -76,7 +76,7 @@ static bool has_part(const struct submitter *submitter, const struct task *task,
     return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
 }
 
-/* Returns true if a task of the plan is a rollup that has failed and is run late. */
+/* Returns true if a task of the plan is run late. */
 static bool has_failed(const struct submitter *submitter, const struct task *task, size_t late)
 {
     const struct leftovers *leftovers = submitter->leftovers;
@@ -97,6 +97,7 @@ static bool check_task(struct submitter *submitter, const struct task *task,
         return doneness != DONE_NOWHERE;
     }
     submitter->skipped += doneness == DONE_EVERYWHERE;
+    submitter->undone += doneness == DONE_NOWHERE;
     return doneness != DONE_IN_PART;
 }
 
@@ -118,6 +119,7 @@ bool submit_check(struct submitter *submitter, struct problem *problem)
     struct lane_list lanes = { 0 };
     struct position position = { 0, 0, 0 };
     submitter->skipped = 0;
+    submitter->undone = 0;
     while (position.task < plan->task_count &&
            check_task(submitter, &plan->tasks[position.task], &lanes, &position)) {
         position.task++;
@@ -168,8 +170,8 @@ static void add_submission_task(struct submission *submission, const struct plan
 
 /*
  * Returns the next task that is not done, and puts its lanes into the submission; NULL if all are
- * done. Of a rollup that is done in part, returns the missing parts. Skips a rollup that has
- * failed: it is done in some of its lanes, and is returned late.
+ * done. Of a rollup that is done in part, returns the missing parts. Skips a task
+ * that is run late: it is done in some of its lanes.
  */
 static struct task *next_task(struct submission *submission, const struct submitter *submitter,
                               struct position *position)

@@ -17,6 +17,7 @@ struct submitter {
     const struct leftovers *leftovers;
     unsigned workers;
     size_t skipped; /* tasks that were done before */
+    size_t undone;  /* tasks of the plan that are left, other than late ones */
 };
 
 /*

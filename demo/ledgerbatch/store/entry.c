@@ -7,7 +7,7 @@
 #define AMOUNT_COLUMN 52
 #define DATE_SIZE     10
 
-void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, int64_t amount)
+void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, wide amount)
 {
     buffer->size += amount_write(buffer_room(buffer, AMOUNT_TEXT_SIZE), amount,
                                  commodity->storage_scale, commodity->scale);

@@ -4,11 +4,12 @@
 #ifndef LEDGERBATCH_STORE_ENTRY_H
 #define LEDGERBATCH_STORE_ENTRY_H
 
+#include "base/amount.h"
 #include "base/buffer.h"
 #include "store/store.h"
 
 /* Writes an exact amount without its commodity. */
-void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, int64_t amount);
+void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, wide amount);
 
 /* Writes DATE [STATUS] [(CODE)] TEXT and a line end. */
 void entry_header(struct buffer *buffer, const struct stored_transaction *transaction);

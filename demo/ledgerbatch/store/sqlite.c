@@ -171,6 +171,7 @@ bool store_read_facts(struct store *store, struct store_facts *facts, struct pro
 {
     bool is_empty;
     char tasks[16];
+    char transactions[16];
     char state[16];
     *facts = (struct store_facts){ .state = STORE_EMPTY };
     if (!check_owner(store, &is_empty, problem)) {
@@ -181,10 +182,12 @@ bool store_read_facts(struct store *store, struct store_facts *facts, struct pro
     }
     if (!read_meta(store, "digest", facts->digest, sizeof facts->digest, problem) ||
         !read_meta(store, "tasks", tasks, sizeof tasks, problem) ||
+        !read_meta(store, "transactions", transactions, sizeof transactions, problem) ||
         !read_meta(store, "state", state, sizeof state, problem)) {
         return false;
     }
     facts->task_count = (uint32_t)strtoul(tasks, NULL, 10);
+    facts->transaction_count = (uint32_t)strtoul(transactions, NULL, 10);
     facts->state = strcmp(state, "finished") == 0 ? STORE_FINISHED : STORE_UNFINISHED;
     return true;
 }

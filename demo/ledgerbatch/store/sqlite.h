@@ -11,13 +11,15 @@
 
 /* "LBAT": the application ID of this program's databases. */
 #define STORE_I_APPLICATION_ID 0x4c424154
-#define STORE_I_FORMAT_VERSION 2
+#define STORE_I_FORMAT_VERSION 3
 
 enum store_statement {
     PUT_META,
     PUT_LANE,
     PUT_ACCOUNT,
     PUT_COMMODITY,
+    PUT_INPUT_TOTAL,
+    PUT_UNPOSTED,
     PUT_BALANCE,
     PUT_TRANSACTION,
     PUT_POSTING,
@@ -28,6 +30,9 @@ enum store_statement {
     PUT_HOLDER,
     PUT_MISSING,
     PUT_FAILED,
+    PUT_DEFERRAL,
+    SET_DEFERRAL_DONE,
+    REMOVE_UNPOSTED,
     SET_BALANCE,
     SET_PROGRESS,
     REMOVE_MISSING,

@@ -5,6 +5,9 @@
 #include "memory.h"
 #include "store/sqlite.h"
 
+/* Sums of numbers with so many digits fit into 128 bits. */
+#define WIDE_DIGITS_MAX 36
+
 struct store_cursor {
     struct store *store;
     sqlite3_stmt *query;
@@ -16,12 +19,15 @@ static const char *const cursor_texts[] = {
     [STORE_ACCOUNTS] = "SELECT account, name, lane FROM accounts ORDER BY account",
     [STORE_COMMODITIES] = "SELECT commodity, symbol, shown_decimals, stored_decimals, symbol_first,"
                           " spaced FROM commodities ORDER BY commodity",
+    [STORE_INPUT_TOTALS] =
+        "SELECT commodity, transactions, debits, credits FROM input_totals ORDER BY commodity",
     [STORE_BALANCES] =
         "SELECT account, commodity, amount FROM balances ORDER BY account, commodity",
     [STORE_TRANSACTIONS] =
         "SELECT seq, date, kind, status, code, text FROM transactions ORDER BY seq",
     [STORE_POSTINGS] = "SELECT seq, n, account, commodity, amount, balance, price, price_commodity,"
                        " price_is_total FROM postings ORDER BY seq, n",
+    [STORE_UNPOSTED] = "SELECT seq, n, account, commodity, amount FROM unposted ORDER BY seq, n",
     [STORE_CLOSINGS] =
         "SELECT seq, account, commodity, amount FROM closings ORDER BY seq, account, commodity",
     [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
@@ -29,6 +35,8 @@ static const char *const cursor_texts[] = {
     [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
     [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
     [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane",
+    [STORE_DEFERRALS] = "SELECT seq, date, lane, root_seq, reason, entry, is_done FROM deferred"
+                        " ORDER BY seq",
     [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed ORDER BY seq"
 };
 
@@ -80,6 +88,18 @@ static uint32_t date_at(sqlite3_stmt *query, int column)
     return syntax_date(&at, text.data + text.size, &date) ? 0 : date;
 }
 
+/* Returns a whole number of up to 36 digits. Of a damaged text, returns some other number. */
+static wide wide_at(sqlite3_stmt *query, int column)
+{
+    struct slice text = slice_at(query, column);
+    bool is_negative = text.size > 0 && text.data[0] == '-';
+    wide number = 0;
+    for (size_t i = is_negative; i < text.size && i < WIDE_DIGITS_MAX; i++) {
+        number = number * 10 + (text.data[i] - '0') % 10;
+    }
+    return is_negative ? -number : number;
+}
+
 static struct stored_transaction transaction_at(sqlite3_stmt *query)
 {
     struct slice status = slice_at(query, 3);
@@ -113,8 +133,8 @@ static struct stored_commodity commodity_at(sqlite3_stmt *query)
 {
     return (struct stored_commodity){ .number = number_at(query, 0),
                                       .symbol = slice_at(query, 1),
-                                      .scale = (uint8_t)number_at(query, 2),
-                                      .storage_scale = (uint8_t)number_at(query, 3),
+                                      .scale = number_at(query, 2),
+                                      .storage_scale = number_at(query, 3),
                                       .symbol_first = number_at(query, 4) != 0,
                                       .spaced = number_at(query, 5) != 0 };
 }
@@ -136,6 +156,11 @@ static void read_row(const struct store_cursor *cursor, void *row)
     case STORE_COMMODITIES:
         *(struct stored_commodity *)row = commodity_at(query);
         break;
+    case STORE_INPUT_TOTALS:
+        *(struct stored_input_total *)row =
+            (struct stored_input_total){ number_at(query, 0), number_at(query, 1),
+                                         wide_at(query, 2), wide_at(query, 3) };
+        break;
     case STORE_BALANCES:
         *(struct stored_balance *)row =
             (struct stored_balance){ number_at(query, 0), number_at(query, 1),
@@ -147,6 +172,11 @@ static void read_row(const struct store_cursor *cursor, void *row)
         break;
     case STORE_POSTINGS:
         *(struct stored_posting *)row = posting_at(query);
+        break;
+    case STORE_UNPOSTED:
+        *(struct stored_unposted *)row =
+            (struct stored_unposted){ number_at(query, 0), number_at(query, 1), number_at(query, 2),
+                                      number_at(query, 3), sqlite3_column_int64(query, 4) };
         break;
     case STORE_CLOSINGS:
         *(struct stored_closing *)row =
@@ -165,6 +195,12 @@ static void read_row(const struct store_cursor *cursor, void *row)
     case STORE_FAILED_ROLLUPS:
         *(struct stored_failed *)row =
             (struct stored_failed){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
+        break;
+    case STORE_DEFERRALS:
+        *(struct stored_deferral *)row = (struct stored_deferral){
+            number_at(query, 0), date_at(query, 1),  has_value(query, 2), number_at(query, 2),
+            number_at(query, 3), slice_at(query, 4), slice_at(query, 5),  number_at(query, 6) != 0
+        };
         break;
     case STORE_HOLDERS:
     case STORE_MISSING:

@@ -15,6 +15,8 @@ static const char schema[] =
     "CREATE TABLE commodities(commodity INTEGER PRIMARY KEY, symbol TEXT NOT NULL,"
     " shown_decimals INTEGER NOT NULL, stored_decimals INTEGER NOT NULL,"
     " symbol_first INTEGER NOT NULL, spaced INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE input_totals(commodity INTEGER PRIMARY KEY, transactions INTEGER NOT NULL,"
+    " debits TEXT NOT NULL, credits TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE balances(account INTEGER NOT NULL, commodity INTEGER NOT NULL,"
     " amount INTEGER NOT NULL, PRIMARY KEY(account, commodity)) WITHOUT ROWID;"
     "CREATE TABLE transactions(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
@@ -22,6 +24,8 @@ static const char schema[] =
     "CREATE TABLE postings(seq INTEGER NOT NULL, n INTEGER NOT NULL, account INTEGER NOT NULL,"
     " commodity INTEGER NOT NULL, amount INTEGER NOT NULL, balance INTEGER, price TEXT,"
     " price_commodity INTEGER, price_is_total INTEGER, PRIMARY KEY(seq, n)) WITHOUT ROWID;"
+    "CREATE TABLE unposted(seq INTEGER NOT NULL, n INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " commodity INTEGER NOT NULL, amount INTEGER NOT NULL, PRIMARY KEY(seq, n)) WITHOUT ROWID;"
     "CREATE TABLE closings(seq INTEGER NOT NULL, account INTEGER NOT NULL,"
     " commodity INTEGER NOT NULL, amount INTEGER NOT NULL,"
     " PRIMARY KEY(seq, account, commodity)) WITHOUT ROWID;"
@@ -35,6 +39,9 @@ static const char schema[] =
     " WITHOUT ROWID;"
     "CREATE TABLE failed(seq INTEGER PRIMARY KEY, code TEXT NOT NULL, reason TEXT NOT NULL)"
     " WITHOUT ROWID;"
+    "CREATE TABLE deferred(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, lane INTEGER,"
+    " root_seq INTEGER NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL,"
+    " is_done INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
@@ -43,6 +50,8 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_LANE] = "INSERT INTO lanes VALUES(?,?,?,?)",
     [PUT_ACCOUNT] = "INSERT INTO accounts VALUES(?,?,?)",
     [PUT_COMMODITY] = "INSERT INTO commodities VALUES(?,?,?,?,?,?)",
+    [PUT_INPUT_TOTAL] = "INSERT INTO input_totals VALUES(?,?,?,?)",
+    [PUT_UNPOSTED] = "INSERT INTO unposted VALUES(?,?,?,?,?)",
     [PUT_BALANCE] = "INSERT INTO balances VALUES(?,?,?)",
     [PUT_TRANSACTION] = "INSERT INTO transactions VALUES(?,?,?,?,?,?)",
     [PUT_POSTING] = "INSERT INTO postings VALUES(?,?,?,?,?,?,?,?,?)",
@@ -53,6 +62,9 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_HOLDER] = "INSERT INTO holders VALUES(?,?)",
     [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
     [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
+    [PUT_DEFERRAL] = "INSERT INTO deferred VALUES(?,?,?,?,?,?,?)",
+    [SET_DEFERRAL_DONE] = "UPDATE deferred SET is_done = 1 WHERE seq = ? AND is_done = 0",
+    [REMOVE_UNPOSTED] = "DELETE FROM unposted WHERE seq = ?",
     [REMOVE_MISSING] = "DELETE FROM missing WHERE seq = ?1 AND lane = ?2",
     [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
@@ -113,16 +125,23 @@ static bool put_meta(struct store *store, const char *name, const char *value,
     return run_statement(store, statement, problem);
 }
 
-bool store_create(struct store *store, const char *digest, uint32_t task_count,
-                  struct problem *problem)
+static bool put_meta_number(struct store *store, const char *name, uint32_t number,
+                            struct problem *problem)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    return put_meta(store, name, text, problem);
+}
+
+bool store_create(struct store *store, const struct store_facts *facts, struct problem *problem)
 {
     char pragmas[96];
-    char tasks[16];
-    snprintf(tasks, sizeof tasks, "%u", task_count);
     snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              STORE_I_APPLICATION_ID, STORE_I_FORMAT_VERSION);
     return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem) &&
-           put_meta(store, "digest", digest, problem) && put_meta(store, "tasks", tasks, problem) &&
+           put_meta(store, "digest", facts->digest, problem) &&
+           put_meta_number(store, "tasks", facts->task_count, problem) &&
+           put_meta_number(store, "transactions", facts->transaction_count, problem) &&
            put_meta(store, "state", "unfinished", problem);
 }
 
@@ -169,6 +188,23 @@ bool store_put_commodity(struct store *store, const struct stored_commodity *com
     bind_number(statement, 4, commodity->storage_scale);
     bind_number(statement, 5, commodity->symbol_first);
     bind_number(statement, 6, commodity->spaced);
+    return run_statement(store, statement, problem);
+}
+
+bool store_put_input_total(struct store *store, const struct stored_input_total *total,
+                           struct problem *problem)
+{
+    char debits[AMOUNT_TEXT_SIZE];
+    char credits[AMOUNT_TEXT_SIZE];
+    sqlite3_stmt *statement = prepare_statement(store, PUT_INPUT_TOTAL, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, total->commodity);
+    bind_number(statement, 2, total->transactions);
+    bind_slice(statement, 3, (struct slice){ debits, amount_write(debits, total->debits, 0, 0) });
+    bind_slice(statement, 4,
+               (struct slice){ credits, amount_write(credits, total->credits, 0, 0) });
     return run_statement(store, statement, problem);
 }
 
@@ -264,6 +300,21 @@ bool store_put_posting(struct store *store, const struct stored_posting *posting
     return run_statement(store, statement, problem);
 }
 
+bool store_put_unposted(struct store *store, const struct stored_unposted *posting,
+                        struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, PUT_UNPOSTED, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, posting->seq);
+    bind_number(statement, 2, posting->number);
+    bind_number(statement, 3, posting->account);
+    bind_number(statement, 4, posting->commodity);
+    bind_number(statement, 5, posting->amount);
+    return run_statement(store, statement, problem);
+}
+
 bool store_put_closing(struct store *store, const struct stored_closing *closing,
                        struct problem *problem)
 {
@@ -346,6 +397,41 @@ bool store_put_failed(struct store *store, const struct stored_failed *failed,
     bind_slice(statement, 2, failed->code);
     bind_slice(statement, 3, failed->reason);
     return run_statement(store, statement, problem);
+}
+
+bool store_put_deferral(struct store *store, const struct stored_deferral *deferral,
+                        struct problem *problem)
+{
+    char date[DATE_SIZE];
+    sqlite3_stmt *statement = prepare_statement(store, PUT_DEFERRAL, problem);
+    if (!statement) {
+        return false;
+    }
+    date_write(date, deferral->date);
+    bind_number(statement, 1, deferral->seq);
+    bind_slice(statement, 2, (struct slice){ date, DATE_SIZE });
+    if (deferral->has_lane) {
+        bind_number(statement, 3, deferral->lane);
+    } else {
+        bind_null(statement, 3);
+    }
+    bind_number(statement, 4, deferral->root_seq);
+    bind_slice(statement, 5, deferral->reason);
+    bind_slice(statement, 6, deferral->entry);
+    bind_number(statement, 7, deferral->is_done);
+    return run_statement(store, statement, problem);
+}
+
+bool store_set_deferral_done(struct store *store, uint32_t seq, struct problem *problem)
+{
+    sqlite3_stmt *done = prepare_statement(store, SET_DEFERRAL_DONE, problem);
+    sqlite3_stmt *removed = done ? prepare_statement(store, REMOVE_UNPOSTED, problem) : NULL;
+    if (!removed) {
+        return false;
+    }
+    bind_number(done, 1, seq);
+    bind_number(removed, 1, seq);
+    return run_on_one_row(store, done, problem) && run_statement(store, removed, problem);
 }
 
 bool store_remove_missing(struct store *store, const struct stored_share *missing,

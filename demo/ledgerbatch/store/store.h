@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/amount.h"
 #include "base/slice.h"
 #include "problem.h"
 
@@ -25,7 +26,7 @@ enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_FINISHED };
 struct store_facts {
     enum store_state state;
     char digest[65]; /* of input and rules */
-    uint32_t task_count;
+    uint32_t task_count, transaction_count;
 };
 
 struct stored_lane {
@@ -44,7 +45,7 @@ struct stored_account {
 struct stored_commodity {
     uint32_t number;
     struct slice symbol;
-    uint8_t scale, storage_scale;
+    uint32_t scale, storage_scale;
     bool symbol_first, spaced;
 };
 
@@ -72,6 +73,19 @@ struct stored_posting {
     bool price_is_total;
 };
 
+/* The sums of the input in one commodity. */
+struct stored_input_total {
+    uint32_t commodity, transactions; /* how many transactions have a posting in it */
+    wide debits, credits;             /* the sums of the positive and of the negative amounts */
+};
+
+/* A posting of a transaction that has not been posted. */
+struct stored_unposted {
+    uint32_t seq, number; /* counted from 1 within its transaction */
+    uint32_t account, commodity;
+    int64_t amount;
+};
+
 struct stored_closing {
     uint32_t seq, account, commodity;
     int64_t amount;
@@ -86,6 +100,19 @@ struct stored_refusal {
 struct stored_failed {
     uint32_t seq;
     struct slice code, reason;
+};
+
+/*
+ * A transaction that was skipped at its place because a client is held: --on-failure defer. `lane`
+ * is that client, and `root_seq` the deferred transaction that it is held since. When it is posted
+ * at a retry, this is noted, and the row stays.
+ */
+struct stored_deferral {
+    uint32_t seq, date;
+    bool has_lane; /* false: the failure is of a house account, which is not held */
+    uint32_t lane, root_seq;
+    struct slice reason, entry; /* the transaction as journal text */
+    bool is_done;
 };
 
 /*
@@ -120,18 +147,22 @@ bool store_commit(struct store *store, struct problem *problem);
 void store_rollback(struct store *store);
 
 /* Creates the tables of an empty store. The caller then puts lanes, accounts and commodities. */
-bool store_create(struct store *store, const char *digest, uint32_t task_count,
-                  struct problem *problem);
+bool store_create(struct store *store, const struct store_facts *facts, struct problem *problem);
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem);
 bool store_put_account(struct store *store, const struct stored_account *account,
                        struct problem *problem);
 bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
                          struct problem *problem);
 
+bool store_put_input_total(struct store *store, const struct stored_input_total *total,
+                           struct problem *problem);
+
 bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
                            struct problem *problem);
 bool store_put_posting(struct store *store, const struct stored_posting *posting,
                        struct problem *problem);
+bool store_put_unposted(struct store *store, const struct stored_unposted *posting,
+                        struct problem *problem);
 bool store_put_closing(struct store *store, const struct stored_closing *closing,
                        struct problem *problem);
 bool store_put_refusal(struct store *store, const struct stored_refusal *refusal,
@@ -147,6 +178,11 @@ bool store_put_holder(struct store *store, const struct stored_share *holder,
 /* Records that a rollup was done without a client of its group. */
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem);
+
+bool store_put_deferral(struct store *store, const struct stored_deferral *deferral,
+                        struct problem *problem);
+/* Notes that a deferred transaction is done, and removes its unposted postings. */
+bool store_set_deferral_done(struct store *store, uint32_t seq, struct problem *problem);
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem);
@@ -171,16 +207,19 @@ enum store_rows {
     STORE_LANES,
     STORE_ACCOUNTS,
     STORE_COMMODITIES,
+    STORE_INPUT_TOTALS,
     STORE_BALANCES,
     STORE_TRANSACTIONS,
     STORE_POSTINGS,
+    STORE_UNPOSTED,
     STORE_CLOSINGS,
     STORE_REFUSALS,
     STORE_HELD,
     STORE_HELD_TASKS, /* read into a struct stored_transaction */
     STORE_HOLDERS,
     STORE_MISSING,
-    STORE_FAILED_ROLLUPS
+    STORE_FAILED_ROLLUPS,
+    STORE_DEFERRALS
 };
 
 struct store_cursor;

@@ -35,6 +35,12 @@ static bool add_account(struct stored_book *book, const void *row, struct proble
 static bool add_commodity(struct stored_book *book, const void *row, struct problem *problem)
 {
     struct stored_commodity commodity = *(const struct stored_commodity *)row;
+    if (commodity.storage_scale > AMOUNT_SCALE_MAX) {
+        return stored_book_damaged(problem, "a commodity has more decimals than an amount has");
+    }
+    if (commodity.scale > commodity.storage_scale) {
+        return stored_book_damaged(problem, "a commodity shows more decimals than it stores");
+    }
     commodity.symbol = copy_text(book, commodity.symbol);
     book->commodities = memory_grow(book->commodities, &book->commodity_capacity,
                                     book->commodity_count + 1, sizeof commodity);
@@ -62,6 +68,9 @@ static bool add_cell(struct stored_book *book, const void *row, struct problem *
     if (book->accounts[cell.account].has_lane &&
         book->accounts[cell.account].lane >= book->lane_count) {
         return stored_book_damaged(problem, "an account is of no client");
+    }
+    if (!amount_fits(cell.balance)) {
+        return stored_book_damaged(problem, "a balance has more digits than an amount has");
     }
     book->cells = memory_grow(book->cells, &book->cell_capacity, book->cell_count + 1, sizeof cell);
     book->cells[book->cell_count++] = cell;

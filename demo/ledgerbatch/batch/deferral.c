@@ -1,0 +1,107 @@
+/* Owns the clients that are held while their transactions are deferred. */
+#include "batch/deferral.h"
+
+#include <stdlib.h>
+
+#include "batch/batch.h"
+#include "memory.h"
+
+void deferral_init(struct deferral *deferral, const struct plan *plan, bool is_used)
+{
+    size_t lanes = plan->clients.count + 1;
+    *deferral = (struct deferral){ .is_used = is_used };
+    deferral->held_since = memory_zeroed(lanes, sizeof *deferral->held_since);
+    deferral->first_seqs = memory_zeroed(lanes, sizeof *deferral->first_seqs);
+}
+
+void deferral_fini(struct deferral *deferral)
+{
+    free(deferral->held_since);
+    free(deferral->first_seqs);
+}
+
+/* Notes the first deferred transaction of each of its lanes. */
+static void note_first(struct deferral *deferral, const struct lane_list *lanes, uint32_t seq)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        uint32_t *first = &deferral->first_seqs[lanes->items[i]];
+        *first = *first ? *first : seq;
+    }
+}
+
+static void hold_client(struct deferral *deferral, uint32_t lane, uint32_t seq)
+{
+    if (lane != NO_INDEX && deferral->held_since[lane] == 0) {
+        deferral->held_since[lane] = seq;
+    }
+}
+
+void deferral_restore(struct deferral *deferral, const struct plan *plan, const struct task *task,
+                      uint32_t lane, uint32_t root_seq)
+{
+    struct lane_list lanes = { 0 };
+    plan_lanes(plan, task, &lanes);
+    note_first(deferral, &lanes, task->seq);
+    hold_client(deferral, lane, root_seq);
+    deferral->is_used = true;
+    free(lanes.items);
+}
+
+static void append_deferred(struct batch *batch, const struct task *task,
+                            const struct lane_list *lanes, uint32_t lane, uint32_t root_seq)
+{
+    struct effect effect = { .task = task, .outcome = EFFECT_DEFERRED };
+    effect.entries = memory_zeroed(1, sizeof *effect.entries + sizeof(struct effect_entry));
+    effect.entries->count = 1;
+    effect.entries->items[0] = (struct effect_entry){ .cell = lane, .number = root_seq };
+    note_first(&batch->deferral, lanes, task->seq);
+    commit_queue_append(&batch->queue, effect);
+}
+
+bool deferral_skip(struct batch *batch, const struct task *task)
+{
+    struct lane_list lanes = { 0 };
+    uint32_t lane = NO_INDEX;
+    plan_lanes(batch->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count && lane == NO_INDEX; i++) {
+        lane = batch->deferral.held_since[lanes.items[i]] ? lanes.items[i] : NO_INDEX;
+    }
+    if (lane != NO_INDEX) {
+        append_deferred(batch, task, &lanes, lane, batch->deferral.held_since[lane]);
+    }
+    free(lanes.items);
+    return lane != NO_INDEX;
+}
+
+void deferral_fail(struct batch *batch, const struct task *task)
+{
+    struct lane_list lanes = { 0 };
+    uint32_t client = quarantine_failed_client(&batch->quarantine, task);
+    plan_lanes(batch->plan, task, &lanes);
+    hold_client(&batch->deferral, client, task->seq);
+    append_deferred(batch, task, &lanes, client, task->seq);
+    free(lanes.items);
+}
+
+struct effect_entries *deferral_add_earlier(struct batch *batch, const struct task *task,
+                                            struct effect_entries *entries)
+{
+    struct lane_list lanes = { 0 };
+    size_t capacity = sizeof *entries + entries->count * sizeof *entries->items;
+    if (!batch->deferral.is_used) {
+        return entries;
+    }
+    plan_lanes(batch->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        uint32_t first = batch->deferral.first_seqs[lanes.items[i]];
+        if (first == 0 || lanes.items[i] == plan_house_lane(batch->plan)) {
+            continue;
+        }
+        size_t needed = sizeof *entries + (entries->count + 1) * sizeof *entries->items;
+        entries = memory_grow(entries, &capacity, needed, 1);
+        entries->items[entries->count++] =
+            (struct effect_entry){ .cell = lanes.items[i], .number = first };
+    }
+    free(lanes.items);
+    return entries;
+}
