@@ -67,7 +67,7 @@ static size_t used_width(const struct cells *cells, size_t y)
     return width;
 }
 
-void cells_print(struct text *text, const struct cells *cells, bool has_colours,
+void cells_print(struct text *text, const struct cells *cells, bool has_colours, const char *clear,
                  const char *line_end)
 {
     for (size_t y = 0; y < cells->height; y++) {
@@ -82,6 +82,7 @@ void cells_print(struct text *text, const struct cells *cells, bool has_colours,
             }
             text_add(text, "%s", cell->bytes);
         }
-        text_add(text, "%s%s", style != CELLS_PLAIN ? escapes[CELLS_PLAIN] : "", line_end);
+        text_add(text, "%s%s%s", style != CELLS_PLAIN ? escapes[CELLS_PLAIN] : "",
+                 width < cells->width ? clear : "", line_end);
     }
 }

@@ -43,8 +43,11 @@ void cells_fill(struct cells *cells, size_t x, size_t y, size_t count, enum cell
 /* Returns true if nothing is written there. */
 bool cells_is_blank(const struct cells *cells, size_t x, size_t y);
 
-/* Adds all rows, without the spaces at their ends, each followed by `line_end`. */
-void cells_print(struct text *text, const struct cells *cells, bool has_colours,
+/* Adds all rows, without the spaces at their ends. Each is followed by `line_end`, and before it
+ * by `clear` if the row is not full. A terminal's cursor stays on the last character of a full
+ * row, and clearing would erase that character. A row is cleared after its text, so that no row
+ * is blank while a picture is drawn over the one before. */
+void cells_print(struct text *text, const struct cells *cells, bool has_colours, const char *clear,
                  const char *line_end);
 
 #endif

@@ -306,7 +306,7 @@ void timeline_draw(struct text *text, const struct model *model,
         draw_lane(&sheet, y, order[i]);
     }
     draw_axis(&sheet, y);
-    cells_print(text, &sheet.cells, false, "\n");
+    cells_print(text, &sheet.cells, false, "", "\n");
     add_legend(text, &sheet);
     cells_fini(&sheet.cells);
     text_fini(&sheet.label);

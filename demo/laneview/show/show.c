@@ -83,7 +83,7 @@ static bool print_last(struct show *show, struct problem *problem)
     frame.height = frame_height(&show->model);
     frame.height = frame.height < height ? frame.height : height;
     frame_draw(&cells, &show->model, &frame);
-    cells_print(&text, &cells, terminal_has_colours(), "\n");
+    cells_print(&text, &cells, terminal_has_colours(), "", "\n");
     bool printed = file_print(text.data, text.size, &show->is_gone, problem);
     cells_fini(&cells);
     text_fini(&text);

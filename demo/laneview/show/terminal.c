@@ -10,13 +10,10 @@
 
 #include "base/file.h"
 
-/* DOWN clears a row before it is written: after a full row, the cursor is still on its last
- * character. */
 #define ENTER "\033[?1049h\033[?25l\033[2J" /* the alternate screen, cleared, without a cursor */
 #define LEAVE "\033[?25h\033[?1049l"
-#define TOP   "\033[H\033[K"
-#define DOWN  "\n\033[K"
-#define REST  "\033[J"
+#define TOP   "\033[H"
+#define CLEAR "\033[K" /* clears from the cursor to the end of the row */
 
 #define DEFAULT_WIDTH  100
 #define DEFAULT_HEIGHT 30
@@ -119,11 +116,10 @@ bool terminal_draw(const struct cells *cells, bool *is_gone, struct problem *pro
 {
     struct text text = { 0 };
     text_add(&text, TOP);
-    cells_print(&text, cells, terminal_has_colours(), DOWN);
+    cells_print(&text, cells, terminal_has_colours(), CLEAR, "\n");
     if (cells->height > 0) {
-        text.size -= strlen(DOWN); /* after the last row, the screen would scroll */
+        text.size -= strlen("\n"); /* after the last row, the screen would scroll */
     }
-    text_add(&text, REST);
     bool drawn = file_print(text.data, text.size, is_gone, problem);
     text_fini(&text);
     return drawn;
