@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import places
+import results
 import trial
 
 SAMPLE = """\
@@ -86,6 +87,22 @@ class Operators(unittest.TestCase):
         self.assertNotEqual(first, other)
 
 
+class Verdicts(unittest.TestCase):
+    def test_are_read_again_for_the_same_seed_and_the_last_counts(self):
+        one, two, *_ = places.mutants_of("sample.c", SAMPLE)
+        survived, noticed = (trial.Outcome(trial.SURVIVED, None, 2.5),
+                             trial.Outcome(trial.NOTICED, "unit", 1.0))
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "results", "seed", {"sample.c": SAMPLE}
+            results.Results(*place).add(one, survived)
+            results.Results(*place).add(one, noticed)
+            read = results.Results(*place)
+            self.assertEqual((read.of(one), read.of(two)), (noticed, None))
+            self.assertIsNone(results.Results(place[0], "other", place[2]).of(one))
+            read.forget()
+            self.assertIsNone(results.Results(*place).of(one))
+
+
 class Judgement(unittest.TestCase):
     def test_of_a_small_project(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -96,9 +113,9 @@ class Judgement(unittest.TestCase):
                 "#include <stdbool.h>\nbool is_below(unsigned value, unsigned limit);\n")
             (source / "src/sample.c").write_text(SOURCE)
             (source / "src/sample_test.c").write_text(TEST)
-            rung = trial.Rung("sample", "sample_test", ["PROGRAM"], None)
+            rung = trial.Rung("sample", "sample_test", ["PROGRAM"], True)
             trying = trial.Trial(source, Path(folder) / "mutants", [rung])
-            trying.measure(lambda line: None)
+            trying.measure(lambda line: None, {})
             kinds = {}
             for mutant in places.mutants_of("src/sample.c", SOURCE):
                 kinds[mutant.line, mutant.replacement] = trying.try_mutant(mutant).kind
@@ -108,6 +125,9 @@ class Judgement(unittest.TestCase):
             same = places.Mutant("src/sample.c", 4, "other_branch", at + 4, at + 14, "limit == 0u")
             self.assertEqual(trying.try_mutant(same).kind, trial.EQUIVALENT)
             gap = places.Mutant("src/sample.c", 4, "off_by_one", at + 13, at + 14, "1")
+            self.assertEqual(trying.try_mutant(gap).kind, trial.SURVIVED)
+            failing_once = ["sh", "-c", "test -e marker || { touch marker; exit 1; }"]
+            trying.ladder = [rung._replace(command=failing_once, repeats=False)]
             self.assertEqual(trying.try_mutant(gap).kind, trial.SURVIVED)
             broken = places.Mutant("src/sample.c", 4, "no_call", at + 4, at + 14, "")
             self.assertEqual(trying.try_mutant(broken).kind, trial.DOES_NOT_COMPILE)

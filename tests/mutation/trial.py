@@ -2,6 +2,7 @@
 of tests, the cheapest first, up to the first that notices it."""
 import collections
 import hashlib
+import math
 import os
 import resource
 import shutil
@@ -13,15 +14,17 @@ from pathlib import Path
 import places
 
 # A rung's program is built, and the command runs in the build directory; PROGRAM stands for its
-# path. A rung is for some operators, or, if `operators` is None, for all.
-Rung = collections.namedtuple("Rung", "name program command operators")
+# path. A rung that `repeats` takes the same steps each time. Another one must fail twice, because a
+# test on real threads may fail for want of time or memory.
+Rung = collections.namedtuple("Rung", "name program command repeats")
 Outcome = collections.namedtuple("Outcome", "kind rung seconds")
 
 NOTICED, SURVIVED, EQUIVALENT = "noticed", "survived", "equivalent"
 DOES_NOT_COMPILE = "does not compile"
 COPIED = ("CMakeLists.txt", "cmake", "include", "src", "tests", "demo")
-MEMORY_MAX = 4 << 30
-OUTPUT_MAX = 256 << 20
+# A mutant may allocate, print, or run without end. In the units of ulimit.
+LIMITED = ("ulimit -c 0 && ulimit -d 4194304 && ulimit -f 524288 && ulimit -t \"$1\" && shift && "
+           "exec \"$@\"")
 SECONDS_MAX = 600
 
 
@@ -46,17 +49,10 @@ def copy_tree(source, target):
             shutil.copymode(new, old)
 
 
-def limit_resources():
-    """A mutant may allocate, or print, without end."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_MAX, OUTPUT_MAX))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def run(command, directory, log, seconds, prepare=None):
+def run(command, directory, log, seconds, environment=None):
     """Returns the exit status; None after a time-out, when all its processes are ended."""
     with subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                          start_new_session=True, preexec_fn=prepare) as process:
+                          start_new_session=True, env=environment) as process:
         try:
             return process.wait(seconds)
         except BaseException as stopped:
@@ -66,8 +62,14 @@ def run(command, directory, log, seconds, prepare=None):
             return None
 
 
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Trial:
-    """One copy of the sources, one build of it, and the ladder."""
+    """One copy of the sources, one build of it, and the ladder. Trials in several places may run
+    side by side."""
 
     def __init__(self, source, place, ladder, configure=(), jobs=1):
         self.tree, self.build = place / "tree", place / "build"
@@ -77,14 +79,16 @@ class Trial:
         self.build.mkdir(parents=True, exist_ok=True)
         copy_tree(source, self.tree)
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        # With paths below one folder, ccache builds the second place from the objects of the first.
+        self.environment = {**os.environ, "CCACHE_BASEDIR": str(place), "CCACHE_NOHASHDIR": "1"}
         if shutil.which("ccache"):
             generator.append("-DCMAKE_C_COMPILER_LAUNCHER=ccache")
         self.must_pass(
             ["cmake", "-S", str(self.tree), "-B", str(self.build), *generator, *configure])
 
-    def must_pass(self, command, prepare=None):
+    def must_pass(self, command):
         with open(self.log, "wb") as log:
-            status = run(command, self.build, log, None, prepare)
+            status = run(command, self.build, log, None, self.environment)
         if status != 0:
             tail = self.log.read_text(errors="replace")[-4000:]
             raise SystemExit(f"fails without a mutant: {' '.join(command)}\n{tail}")
@@ -97,39 +101,45 @@ class Trial:
         path = self.build / "bin" / program
         return hashlib.sha256(path.read_bytes()).digest()
 
-    def command_of(self, rung):
+    def command_of(self, rung, cpu_seconds):
+        """The command of a rung; each of its processes has a limit of processor time."""
         own = str(self.build / "bin" / rung.program)
-        return [own if word == "PROGRAM" else word for word in rung.command]
+        command = [own if word == "PROGRAM" else word for word in rung.command]
+        if rung.program.endswith("_thread"):  # ThreadSanitizer reserves more memory than there is
+            return command
+        return ["sh", "-c", LIMITED, "sh", str(cpu_seconds), *command]
 
-    def prepare_of(self, rung):
-        # ThreadSanitizer reserves more memory than there is.
-        return None if rung.program.endswith("_thread") else limit_resources
-
-    def measure(self, say):
-        """Builds without a mutant, and runs each rung, for its digest and the limit of its time."""
+    def measure(self, say, limits):
+        """Builds without a mutant, and runs each rung, for its digest and the limits of its time.
+        Rungs whose limits another trial has measured do not run. A program that waits for ever
+        ends late, so that a busy machine decides no verdict."""
+        self.limits = limits
         for rung in self.ladder:
             self.must_pass(self.build_command(rung.program))
-            begin = time.monotonic()
-            self.must_pass(self.command_of(rung), self.prepare_of(rung))
-            seconds = time.monotonic() - begin
             self.original[rung.program] = self.digest(rung.program)
-            self.limits[rung.name] = min(SECONDS_MAX, 15 + 5 * seconds)
+            if rung.name in limits:
+                continue
+            begin, used = time.monotonic(), children_seconds()
+            self.must_pass(self.command_of(rung, SECONDS_MAX))
+            seconds, used = time.monotonic() - begin, children_seconds() - used
+            limits[rung.name] = (min(SECONDS_MAX, 60 + 5 * seconds), math.ceil(10 + 5 * used))
             say(f"without a mutant: {rung.name} passes in {seconds:.1f} s")
 
     def climb(self, mutant):
         """Returns (kind, rung)."""
         changed = False
         for rung in self.ladder:
-            if rung.operators is not None and mutant.operator not in rung.operators:
-                continue
             with open(self.log, "wb") as log:
-                if run(self.build_command(rung.program), self.build, log, None) != 0:
+                build = self.build_command(rung.program)
+                if run(build, self.build, log, None, self.environment) != 0:
                     return DOES_NOT_COMPILE, None
                 if self.digest(rung.program) == self.original[rung.program]:
                     continue
                 changed = True
-                if run(self.command_of(rung), self.build, log, self.limits[rung.name],
-                       self.prepare_of(rung)) != 0:
+                seconds, cpu_seconds = self.limits[rung.name]
+                command = self.command_of(rung, cpu_seconds)
+                if all(run(command, self.build, log, seconds, self.environment) != 0
+                       for _ in range(1 if rung.repeats else 2)):
                     return NOTICED, rung.name
         return SURVIVED if changed else EQUIVALENT, None
 
