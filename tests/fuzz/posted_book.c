@@ -262,7 +262,7 @@ void posted_book_check(struct plan *plan)
     }
     allow_steps(plan);
     posted.balances = memory_zeroed(plan->clients.cell_count, sizeof *posted.balances);
-    must(batch_init(&posted.batch, plan, 1, &problem), "a batch can be made");
+    must(batch_init(&posted.batch, plan, 1, false, &problem), "a batch can be made");
     run_tasks(&posted);
     add_up(&posted);
     if (can_be_read_again(&posted)) {

@@ -1,0 +1,113 @@
+/* Owns the batches: one journal, posted with other options each time. */
+#include "stored_batches.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "database_changes.h"
+#include "input_files.h"
+#include "memory_database.h"
+
+/* Two groups, two months, a refusal, a price, an account that earns and one that closes. */
+static const char journal[] = "account A:Cash  ; group:east\n"
+                              "account B:Cash  ; group:east\n"
+                              "account C:Cash  ; group:west\n"
+                              "\n"
+                              "2024-01-02 Wages\n"
+                              "  A:Cash  100.00 USD\n"
+                              "  A:Savings  50.00 USD\n"
+                              "  A:Income:Wages\n"
+                              "\n"
+                              "2024-01-03 * (17) Shares\n"
+                              "  B:Shares  3 ACME @ 1.50 USD\n"
+                              "  Bank:Vault\n"
+                              "\n"
+                              "2024-01-04 ! Transfer\n"
+                              "  A:Cash  -20.00 USD\n"
+                              "  C:Cash\n"
+                              "\n"
+                              "2024-01-05 Too much\n"
+                              "  C:Cash  -9000 USD\n"
+                              "  B:Cash\n"
+                              "\n"
+                              "2024-02-01 Fees\n"
+                              "  B:Expenses:Fees  1.50 USD\n"
+                              "  A:Cash\n";
+
+/* What an earlier run did. */
+static const struct {
+    const char *fails_on; /* an account; NULL: nothing fails */
+    enum on_quarantine on_quarantine;
+    bool defers;
+    const char *sql; /* what is done to the database then */
+} batches[STORED_BATCH_COUNT] = {
+    { NULL, ON_QUARANTINE_HOLD, false, "SELECT 1" },
+    { NULL, ON_QUARANTINE_HOLD, false,
+      "UPDATE meta SET value = 'unfinished' WHERE name = 'state'" },
+    { "B:Shares", ON_QUARANTINE_HOLD, false, "SELECT 1" },
+    { "B:Shares", ON_QUARANTINE_EXCLUDE, false, "SELECT 1" },
+    { "B:Shares", ON_QUARANTINE_FAIL, false, "SELECT 1" },
+    { "B:Shares", ON_QUARANTINE_HOLD, true, "SELECT 1" },
+};
+
+static bool run(unsigned number, struct sqlite3_file *database, const char *fails_on, bool is_retry,
+                struct problem *problem)
+{
+    const char *const files[] = { INPUT_FILE_NAME };
+    struct run_options options = { .database = MEMORY_DATABASE_NAME,
+                                   .folder = "outputs",
+                                   .on_quarantine = batches[number].on_quarantine,
+                                   .defers = batches[number].defers,
+                                   .resumed = { .is_retry = is_retry, .all = is_retry },
+                                   .commit_size = 1000,
+                                   .files = files,
+                                   .file_count = 1 };
+    input_files_set(slice_of(journal));
+    rules_init(&options.rules);
+    patterns_add(&options.rules.commutative, "Bank*");
+    patterns_add(&options.rules.no_overdraft, "*:Cash");
+    rules_read_monthly(&options.rules, "statement,accrual=0.125,close");
+    if (fails_on) {
+        patterns_add(&options.fail_on, fails_on);
+    }
+    bool has_run = run_command(&options, problem);
+    memory_database_leave_wal(database);
+    rules_fini(&options.rules);
+    free(options.fail_on.items);
+    return has_run;
+}
+
+bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
+                         struct problem *problem)
+{
+    return run(number, database, NULL, is_retry, problem);
+}
+
+/* Makes a database with small pages, so that it is small. */
+static void make(unsigned number, bool is_loose, struct buffer *bytes)
+{
+    struct problem problem = { .code = EXIT_CODE_DONE };
+    struct sqlite3_file *database = memory_database_open(slice_of(""));
+    memory_database_execute("PRAGMA page_size = 512; CREATE TABLE t(c); DROP TABLE t");
+    if (!run(number, database, batches[number].fails_on, false, &problem) &&
+        problem.code != EXIT_CODE_HELD && problem.code != EXIT_CODE_DEFERRED) {
+        fprintf(stderr, "a batch cannot be made: %s\n", problem.text);
+        abort();
+    }
+    memory_database_execute(batches[number].sql);
+    if (is_loose) {
+        database_loosen();
+    }
+    memory_database_read(database, bytes);
+    memory_database_close(database);
+}
+
+struct slice stored_batch(unsigned number, bool is_loose)
+{
+    static struct buffer bytes[STORED_BATCH_COUNT][2];
+    struct buffer *made = &bytes[number][is_loose];
+    if (made->size == 0) {
+        make(number, is_loose, made);
+    }
+    return buffer_slice(made);
+}

@@ -1,0 +1,23 @@
+/*
+ * Batches in databases, in the states in which runs leave them: each is the bytes of a database,
+ * and the options of the command that goes on with it.
+ */
+#ifndef TESTS_FUZZ_STORED_BATCHES_H
+#define TESTS_FUZZ_STORED_BATCHES_H
+
+#include "base/buffer.h"
+#include "run/run_command.h"
+
+struct sqlite3_file;
+
+enum { STORED_BATCH_COUNT = 6 };
+
+/* Returns the bytes of a batch's database, which are made only once. Loose tables take any value.
+ */
+struct slice stored_batch(unsigned number, bool is_loose);
+
+/* Runs the batch on in the open memory database. A retry is for all clients. */
+bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
+                         struct problem *problem);
+
+#endif
