@@ -11,6 +11,7 @@
  *               and wake that worker; pinned.pml has where these tasks come from
  *   RESIDENT    this many workers always have a thread; the others are absent at first,
  *               and may end after any sleep
+ *   NAPS        each worker may nap so many times instead of going to sleep
  *   FAILS       a thread may be refused; then the task that is taken first does not wait
  *
  * A store that is not `seq` waits in a buffer of one entry for each thread. The buffer is emptied
@@ -37,6 +38,7 @@
  * 8. A worker that becomes absent does not check once more.
  * 9. A worker that ends becomes absent before it has left the count of sleepers.
  * 10. The check for a stop precedes the count of workers that have not left.
+ * 11. After a nap a worker that finds a task does not count as searching, so it wakes no other.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -61,6 +63,9 @@
 #endif
 #ifndef RESIDENT
 #define RESIDENT WORKERS
+#endif
+#ifndef NAPS
+#define NAPS 0
 #endif
 #ifndef FAILS
 #define FAILS 0
@@ -339,6 +344,9 @@ inline leave() {
 }
 
 proctype worker(byte me) {
+#if NAPS > 0
+  byte naps;
+#endif
   byte where, count, at;
   bool has_task, is_searching, is_last, something, is_woken, is_first, leaves;
   if
@@ -369,6 +377,14 @@ come:
      :: !has_task && !is_searching ->
         atomic { DRAINED -> is_searching = true; searching++; check_counts() }
      :: !has_task && is_searching -> prepare_sleep()
+#if NAPS > 0
+     /* No wake: what was left to this worker waits until it is back. */
+     :: atomic { !has_task && is_searching && naps < NAPS && DRAINED ->
+                 naps++; is_searching = false; assert(searching > 0); searching-- };
+#if PLANTED != 11
+        atomic { DRAINED -> is_searching = true; searching++; check_counts() }
+#endif
+#endif
      fi
   od;
   if :: is_searching && !leaves -> atomic { DRAINED -> searching-- } :: else fi;
