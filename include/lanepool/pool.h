@@ -197,11 +197,14 @@ typedef struct lanepool_options {
                                      s; LANEPOOL_FOREVER: never */
     size_t lane_pending_max;    /**< limit on pending tasks for each key; 0: not counted;
                                      LANEPOOL_UNLIMITED: lanepool_lane_set_pending_max() limits */
-    lanepool_check_fn on_check; /**< a failed lanepool_assert_claimed(); NULL: it aborts */
+    lanepool_check_fn on_check; /**< a failed check; NULL: the program aborts */
     size_t worker_stack_size; /**< bytes of stack for each worker's thread; 0: the system's default.
                                    At least PTHREAD_STACK_MIN. Other threads have the default */
     uint64_t step_seed; /**< for tests: no threads, and this seed draws the order; 0: threads. See
                              docs/testing_programs.md */
+    uint64_t step_plain_from; /**< with step_seed: from this draw on, counted from 1, the seed draws
+                                   no more, and tasks start as accepted; 0: it draws to the end */
+    uint64_t checks;          /**< for tests: LANEPOOL_CHECK_ bits; 0: none. See docs/checks.md */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -214,7 +217,7 @@ typedef struct lanepool_options {
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
     }
 
 /**
@@ -379,10 +382,11 @@ lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
  * Makes one step of a pool with `step_seed`: runs a ready task on the calling thread, as the pool's
- * only worker. Calls that wait for such a pool make steps until there is nothing left to run. See
+ * only worker. If none is ready, its clock advances to the next delay, period or deadline. Calls
+ * that wait for such a pool make steps until there is nothing left to do. See
  * docs/testing_programs.md.
- * @retval LANEPOOL_OK          A task has run, or the pool has ended. There may be more to run.
- * @retval LANEPOOL_TIMED_OUT   Nothing is ready.
+ * @retval LANEPOOL_OK          A task has run, time has passed, or the pool has ended.
+ * @retval LANEPOOL_TIMED_OUT   There is nothing left to do.
  * @retval LANEPOOL_DEADLOCK    Called inside a task or callback of the pool.
  * @retval LANEPOOL_BUSY        Another thread makes a step.
  * @retval LANEPOOL_UNSUPPORTED The pool has threads.
@@ -390,6 +394,23 @@ lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
  *     tasks), and the task's.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_step(lanepool_pool *pool);
+
+/**
+ * Returns the time of the clock that measures the pool's delays and limits, in nanoseconds: the
+ * monotonic clock, or with `step_seed` the pool's own one.
+ */
+LANEPOOL_API uint64_t lanepool_pool_time(const lanepool_pool *pool);
+
+/**
+ * Advances the clock of a pool with `step_seed`, as if the caller had taken that long. The next
+ * steps do what has become due. May be called inside a task.
+ * @param by_ns How far, in nanoseconds.
+ * @retval LANEPOOL_INVALID     The pool is NULL, or the clock would overflow.
+ * @retval LANEPOOL_UNSUPPORTED The pool has threads.
+ * @also FORKED.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_advance(lanepool_pool *pool, uint64_t by_ns);
 
 /** Returns whether a shutdown of either kind was called; true in a child of fork(). */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);

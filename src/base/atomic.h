@@ -16,6 +16,8 @@
 #define store_relaxed(object, value) LANEPOOL_I_STORE(object, value, memory_order_relaxed)
 #define store_release(object, value) LANEPOOL_I_STORE(object, value, memory_order_release)
 #define store_seq(object, value)     LANEPOOL_I_STORE(object, value, memory_order_seq_cst)
+#define exchange_relaxed(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_exchange_explicit(object, value, memory_order_relaxed))
 #define exchange_acquire(object, value) \
     LANEPOOL_I_CHANGE(object, atomic_exchange_explicit(object, value, memory_order_acquire))
 #define exchange_acq_rel(object, value) \

@@ -21,6 +21,8 @@
 /* A worker with this many ready tasks skips routing, at most PUT_OFF_MAX quanta in a row. */
 #define LANEPOOL_I_ENOUGH_READY 32u
 #define LANEPOOL_I_PUT_OFF_MAX  32u
+/* How long a worker naps that finds nothing to run while the lanes are crowded. */
+#define LANEPOOL_I_NAP_NS ((uint64_t)20000)
 /* The tasks of a batch appended at once. Workers can start on them while the rest is built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
 /* The most due timers that fire before their results are passed on. */
@@ -67,6 +69,7 @@
 #define LANEPOOL_I_ROUTE_MAX       3u
 #define LANEPOOL_I_ENOUGH_READY    1u
 #define LANEPOOL_I_PUT_OFF_MAX     1u
+#define LANEPOOL_I_NAP_NS          ((uint64_t)20)
 #define LANEPOOL_I_APPEND_BATCH    2u
 #define LANEPOOL_I_FIRE_BATCH      2u
 #define LANEPOOL_I_SEARCH_ROUNDS   1

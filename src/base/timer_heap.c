@@ -138,14 +138,10 @@ static void call_owner_pause(lanepool_i_timers *timers)
 }
 
 /* Fires the earliest timer if it is due; returns false if not. Releases the lock while it fires. */
-static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
+static bool fire_if_due(lanepool_i_timers *timers, uint64_t now_ns)
 {
     lanepool_i_timer *timer = earliest_locked(timers);
-    if (timer == NULL)
-        return false;
-    if (timer->due_ns > *now_ns)
-        *now_ns = lanepool_i_clock_now();
-    if (timer->due_ns > *now_ns)
+    if (timer == NULL || timer->due_ns > now_ns)
         return false;
     take_out_locked(timers, timer);
     timers->pauses = true;
@@ -153,6 +149,15 @@ static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
     timer->fire(timer);
     lanepool_i_mutex_lock(&timers->lock);
     return true;
+}
+
+/* Reads the clock if that may make a difference. */
+static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
+{
+    const lanepool_i_timer *timer = earliest_locked(timers);
+    if (timer != NULL && timer->due_ns > *now_ns)
+        *now_ns = lanepool_i_clock_now();
+    return fire_if_due(timers, *now_ns);
 }
 
 static void fire_until_end(lanepool_i_timers *timers)
@@ -188,8 +193,8 @@ static void *run_timers(void *argument)
 
 /* --- beginning and end --- */
 
-bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_work *work,
-                            void *owner)
+bool lanepool_i_timers_init(lanepool_i_timers *timers, lanepool_i_driver *driver,
+                            const lanepool_i_clock_work *work, void *owner)
 {
     timers->first[false] = NULL;
     timers->first[true] = NULL;
@@ -199,6 +204,7 @@ bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_wo
     timers->state = LANEPOOL_I_CLOCK_NONE;
     timers->pauses = false;
     timers->ends = false;
+    timers->driver = driver;
     timers->work = work;
     timers->owner = owner;
     if (!lanepool_i_mutex_init(&timers->lock, LANEPOOL_I_LOCK_TIMERS))
@@ -246,7 +252,8 @@ void lanepool_i_timers_join(lanepool_i_timers *timers)
 {
     if (await_clock_state(timers, LANEPOOL_I_CLOCK_JOINED) != LANEPOOL_I_CLOCK_STARTED)
         return;
-    lanepool_i_thread_join(&timers->thread);
+    if (timers->driver == NULL)
+        lanepool_i_thread_join(&timers->thread);
     lanepool_i_mutex_lock(&timers->lock);
     timers->state = LANEPOOL_I_CLOCK_JOINED;
     lanepool_i_mutex_unlock(&timers->lock);
@@ -265,7 +272,8 @@ bool lanepool_i_timers_start(lanepool_i_timers *timers)
     lanepool_i_clock_state found = await_clock_state(timers, LANEPOOL_I_CLOCK_STARTING);
     if (found != LANEPOOL_I_CLOCK_NONE)
         return found == LANEPOOL_I_CLOCK_STARTED;
-    bool started = lanepool_i_thread_start(&timers->thread, 0, run_timers, timers);
+    bool started =
+        timers->driver != NULL || lanepool_i_thread_start(&timers->thread, 0, run_timers, timers);
     lanepool_i_mutex_lock(&timers->lock);
     timers->state = started ? LANEPOOL_I_CLOCK_STARTED : LANEPOOL_I_CLOCK_NONE;
     lanepool_i_mutex_unlock(&timers->lock);
@@ -301,6 +309,30 @@ bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer
         take_out_locked(timers, timer);
     lanepool_i_mutex_unlock(&timers->lock);
     return waited;
+}
+
+uint64_t lanepool_i_timers_serve_at(lanepool_i_timers *timers)
+{
+    uint64_t at_ns = UINT64_MAX;
+    lanepool_i_mutex_lock(&timers->lock);
+    if (timers->state == LANEPOOL_I_CLOCK_STARTED && !timers->ends) {
+        const lanepool_i_timer *timer = earliest_locked(timers);
+        at_ns = timer != NULL ? timer->due_ns : UINT64_MAX;
+        at_ns = timers->pause_ns < at_ns ? timers->pause_ns : at_ns;
+        at_ns = timers->pauses ? 0 : at_ns;
+    }
+    lanepool_i_mutex_unlock(&timers->lock);
+    return at_ns;
+}
+
+void lanepool_i_timers_serve(lanepool_i_timers *timers, uint64_t now_ns, uint64_t most)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    while (most-- > 0 && !timers->ends && fire_if_due(timers, now_ns))
+        ;
+    if (timers->pauses || timers->pause_ns <= now_ns)
+        call_owner_pause(timers);
+    lanepool_i_mutex_unlock(&timers->lock);
 }
 
 lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns)

@@ -16,12 +16,15 @@
  *
  * Between timers the clock thread calls its owner's `pause`, which returns when it must be called
  * again at the latest.
+ *
+ * The timers of a pool without threads have no clock thread. The pool's driver serves them, by its
+ * own clock.
  */
 #ifndef LANEPOOL_SRC_BASE_TIMER_HEAP_H
 #define LANEPOOL_SRC_BASE_TIMER_HEAP_H
 
+#include "base/driver.h"
 #include "lanepool/status.h"
-#include "platform/platform.h"
 
 typedef struct lanepool_i_timer lanepool_i_timer;
 
@@ -64,15 +67,17 @@ typedef struct lanepool_i_timers {
     lanepool_i_clock_state state;      /* L */
     bool pauses;                       /* L: `pause` is called before the next sleep */
     bool ends;                         /* L: the thread is to end, or not to be started */
+    lanepool_i_driver *driver;         /* I: serves the timers in place of a thread, or NULL */
     lanepool_i_semaphore semaphore;    /* posted under the lock */
     lanepool_i_thread thread;          /* of its starter, then of the thread that joins it */
     const lanepool_i_clock_work *work; /* I: or NULL */
     void *owner;                       /* I */
 } lanepool_i_timers;
 
-/* Returns false if a lock or a semaphore cannot be created. */
-bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_work *work,
-                            void *owner);
+/* With a driver there is no clock thread. Returns false if a lock or a semaphore cannot be created.
+ */
+bool lanepool_i_timers_init(lanepool_i_timers *timers, lanepool_i_driver *driver,
+                            const lanepool_i_clock_work *work, void *owner);
 /* Ends and joins the clock thread; not called on it. Waiting timers are left as they are. */
 void lanepool_i_timers_fini(lanepool_i_timers *timers);
 /* Makes the clock thread end after the timer that it is firing. Any thread. */
@@ -81,7 +86,8 @@ void lanepool_i_timers_end(lanepool_i_timers *timers);
 void lanepool_i_timers_join(lanepool_i_timers *timers);
 
 /* Starts the clock thread, unless it has been started. Called before the first add. Returns false
- * if the system refuses a thread, or the clock thread was made to end. */
+ * if the system refuses a thread, or the clock thread was made to end. With a driver, starts none:
+ * the timers are served from then on. */
 bool lanepool_i_timers_start(lanepool_i_timers *timers);
 /* Makes the clock thread call its owner's `pause` soon. */
 void lanepool_i_timers_interrupt(lanepool_i_timers *timers);
@@ -94,6 +100,12 @@ bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer
  * *next_ns; UINT64_MAX if there is none. For an owner that fires its timers itself. O(log
  * timers). */
 lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns);
+/* For a driver: returns when the timers must be served next, 0 for at once; UINT64_MAX if they were
+ * not started, have ended, or there is none. */
+uint64_t lanepool_i_timers_serve_at(lanepool_i_timers *timers);
+/* For a driver: fires timers that are due at `now_ns`, at most `most`, then calls the owner's
+ * `pause` if that is wanted. */
+void lanepool_i_timers_serve(lanepool_i_timers *timers, uint64_t now_ns, uint64_t most);
 /* Takes the earliest timer that does not keep its time, due or not. Returns NULL if there is none.
  * O(log timers). */
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers);

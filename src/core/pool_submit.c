@@ -5,7 +5,6 @@
  */
 #include "core/pool_submit.h"
 
-#include "base/deadline.h"
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "core/task_build.h"
@@ -37,7 +36,7 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_router_try_route(pool, record);
     uint64_t deadline_ns = terms.deadline_ns;
     if (deadline_ns == 0)
-        deadline_ns = lanepool_i_deadline(terms.wait_max_ns);
+        deadline_ns = lanepool_i_driver_deadline(pool->driver, terms.wait_max_ns);
     return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 

@@ -2,7 +2,6 @@
  * wait are appended together. */
 #include "core/pool_submit.h"
 
-#include "base/deadline.h"
 #include "core/task_build.h"
 #include "future/expiry.h"
 #include "future/member.h"
@@ -150,7 +149,7 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
     lanepool_i_terms terms = { LANEPOOL_I_WAIT_FOR_ROOM, wait_max_ns,
-                               lanepool_i_deadline(wait_max_ns) };
+                               lanepool_i_driver_deadline(pool->driver, wait_max_ns) };
     status = submit_pieces(pool, record, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;

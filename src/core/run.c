@@ -28,7 +28,8 @@ lanepool_cancelled_fn (*lanepool_i_cancelled_of)(lanepool_task_fn function);
 static inline void push_run(lanepool_run *run, lanepool_pool *pool,
                             lanepool_i_thread_record *record, lanepool_i_task *task)
 {
-    *run = (lanepool_run){ pool, { record }, record->run, task, NULL, NULL, record->worker_index };
+    *run = (lanepool_run){ pool, { record }, record->run,          task,
+                           NULL, NULL,       record->worker_index, false };
     store_relaxed(&task->next, load_relaxed(&record->running));
     store_release(&record->running, task);
     record->run = run;
@@ -128,7 +129,11 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
         }
     }
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
-    int code = task->function(&run, task->context);
+    /* A feature that calls tasks makes all of them wide. */
+    const lanepool_i_feature *caller =
+        __builtin_expect(unusual != 0, 0) ? pool->slots.call[0] : NULL;
+    int code = __builtin_expect(caller == NULL, 1) ? task->function(&run, task->context)
+                                                   : caller->call(pool, &run, task);
     pop_run(record, &run);
     if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
         return LANEPOOL_I_PLAIN_SUCCEEDED;

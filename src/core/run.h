@@ -21,6 +21,7 @@ struct lanepool_run {
     void *value;           /* for the task's future */
     struct lanepool_detached *call; /* its record, or NULL; see call_record.h */
     size_t worker;                  /* SIZE_MAX if no worker runs the task */
+    bool asks_worker;               /* it uses what belongs to the worker; see accesses.h */
 };
 
 /* Runs a ready task and the chain of tasks behind it, on the worker's thread. */

@@ -56,9 +56,12 @@ void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_rele
 {
     if (release == NULL)
         return;
+    const lanepool_i_pool_notes *notes = &load_relaxed(&record->pool)->notes;
+    lanepool_i_note_callback_begins(notes);
     record->callbacks++;
     release(context);
     record->callbacks--;
+    lanepool_i_note_callback_ends(notes);
 }
 
 void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -83,6 +86,7 @@ static void complete_future(lanepool_i_thread_record *record, const lanepool_i_e
     record->callbacks++;
     lanepool_i_future_complete(end->future, &end->result);
     record->callbacks--;
+    lanepool_i_note_callback_ends(&load_relaxed(&record->pool)->notes);
 }
 
 /* --- ending a task --- */
@@ -100,6 +104,9 @@ void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_thread_record
     record->callbacks++;
     pool->options.on_error(pool->options.user, &error);
     record->callbacks--;
+    lanepool_i_note_callback_ends(&pool->notes);
+    for (size_t i = 0; pool->slots.reported[i] != NULL; i++)
+        pool->slots.reported[i]->reported(pool, (lanepool_i_task *)task);
 }
 
 static bool calls_back(const lanepool_i_task *task, const lanepool_i_ending *end)
@@ -249,9 +256,12 @@ void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
 {
     if (cancelled == NULL)
         return;
+    const lanepool_i_pool_notes *notes = &load_relaxed(&record->pool)->notes;
+    lanepool_i_note_callback_begins(notes);
     record->callbacks++;
     cancelled(context, why);
     record->callbacks--;
+    lanepool_i_note_callback_ends(notes);
 }
 
 void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,

@@ -1,6 +1,7 @@
 /* Owns the functions that a running task calls to ask about its call, and to set its result. */
 #include "base/misuse.h"
 #include "core/run.h"
+#include "platform/notes.h"
 
 void lanepool_run_set_result(lanepool_run *run, void *value)
 {
@@ -23,10 +24,19 @@ uint64_t lanepool_run_ticket(const lanepool_run *run)
     return run->task != NULL ? lanepool_i_task_ticket(run->task) : run->of_sequence->number;
 }
 
+static void note_use_of_worker(const lanepool_run *run)
+{
+    if (run->worker == SIZE_MAX)
+        return;
+    ((lanepool_run *)run)->asks_worker = true; /* the call is this thread's */
+    lanepool_i_note_acquire(run->record->worker);
+}
+
 size_t lanepool_run_worker(const lanepool_run *run)
 {
     if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
         return SIZE_MAX;
+    note_use_of_worker(run);
     return run->worker;
 }
 
@@ -34,5 +44,8 @@ void *lanepool_run_worker_context(const lanepool_run *run)
 {
     if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
         return NULL;
-    return run->worker != SIZE_MAX ? run->record->worker->context : NULL;
+    if (run->worker == SIZE_MAX)
+        return NULL;
+    note_use_of_worker(run);
+    return run->record->worker->context;
 }

@@ -1,9 +1,9 @@
 /* Owns the uses of contexts: opening, sharing, and closing them; see context.h. */
-#include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/call_record.h"
 #include "core/run.h"
 #include "feature/context_table.h"
+#include "platform/notes.h"
 #include "route/entries.h"
 #include "route/offers.h"
 #include "route/program_key.h"
@@ -18,6 +18,7 @@ static int call_open(lanepool_i_thread_record *record, lanepool_i_context *conte
     record->callbacks++;
     int code = pool->contexts->options.open(pool->options.user, key, &context->value);
     record->callbacks--;
+    lanepool_i_note_release(context);
     return code;
 }
 
@@ -37,6 +38,7 @@ static void call_close(lanepool_i_thread_record *record, const lanepool_i_contex
     lanepool_key key = lanepool_i_key_for_program(&context->key);
     if (pool->contexts->options.close == NULL)
         return;
+    lanepool_i_note_acquire(context);
     record->callbacks++;
     pool->contexts->options.close(pool->options.user, key, context->value);
     record->callbacks--;
@@ -77,7 +79,7 @@ static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i
 static void become_absent(lanepool_i_context *context, bool has_slot, bool was_open)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
-    uint64_t now_ns = lanepool_i_clock_now();
+    uint64_t now_ns = lanepool_i_driver_now(contexts->timers.driver);
     lanepool_i_mutex_lock(&contexts->lock);
     contexts->open_count -= has_slot;
     if (contexts->closing == context)
@@ -193,7 +195,7 @@ static lanepool_status check_context(lanepool_i_thread_record *record, lanepool_
 /* Records how long the context was idle or closed. */
 static void note_gap_locked(lanepool_i_context *context)
 {
-    uint64_t now_ns = lanepool_i_clock_now();
+    uint64_t now_ns = lanepool_i_driver_now(context->pool->driver);
     const lanepool_context_options *options = &context->pool->contexts->options;
     if (context->idle_since_ns == 0)
         return;
@@ -229,6 +231,7 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
     lanepool_i_context *context;
     while ((context = lanepool_i_contexts_lock_record(pool, key)) != NULL) {
         *begun = context;
+        lanepool_i_note_acquire(context);
         if (context->state == LANEPOOL_I_CONTEXT_BUSY) {
             lanepool_status status = wait_while_busy(pool->contexts, context, ticket);
             if (status != LANEPOOL_OK)
@@ -268,7 +271,7 @@ static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *c
 static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
     const lanepool_context_options *options = &contexts->options;
-    context->idle_since_ns = lanepool_i_clock_now();
+    context->idle_since_ns = lanepool_i_driver_now(contexts->timers.driver);
     uint64_t idle_ns = lanepool_i_gap_mean_idle_time(&context->pace, options->linger_min_ns,
                                                      options->linger_max_ns);
     context->due_ns = idle_ns < UINT64_MAX - context->idle_since_ns
@@ -286,6 +289,7 @@ static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context
 
 static void end_use(lanepool_i_contexts *contexts, lanepool_i_context *context, bool drops)
 {
+    lanepool_i_note_release(context);
     lanepool_i_mutex_lock(&contexts->lock);
     context->is_dropped |= drops;
     if (--context->uses == 0)
@@ -340,7 +344,7 @@ void lanepool_i_context_fire(lanepool_i_timer *timer)
 {
     lanepool_i_context *context = (lanepool_i_context *)timer;
     lanepool_i_contexts *contexts = context->pool->contexts;
-    uint64_t now_ns = lanepool_i_clock_now();
+    uint64_t now_ns = lanepool_i_driver_now(contexts->timers.driver);
     lanepool_i_mutex_lock(&contexts->lock);
     context->fires = false;
     bool idle = context->state == LANEPOOL_I_CONTEXT_OPEN && context->uses == 0;
@@ -369,7 +373,7 @@ static uint64_t pause_keeper(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_contexts *contexts = pool->contexts;
-    uint64_t now_ns = lanepool_i_clock_now();
+    uint64_t now_ns = lanepool_i_driver_now(contexts->timers.driver);
     lanepool_i_mutex_lock(&contexts->lock);
     lanepool_i_list dropped;
     lanepool_i_contexts_drop_remembered(contexts, now_ns, &dropped);
@@ -379,9 +383,8 @@ static uint64_t pause_keeper(void *owner)
 }
 
 /* Every task has ended, so each open context is idle and its timer is in the heap. */
-static void end_keeper(void *owner)
+static void close_all_contexts(lanepool_pool *pool)
 {
-    lanepool_pool *pool = owner;
     lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_timer *timer;
     while ((timer = lanepool_i_timers_take(&contexts->timers)) != NULL) {
@@ -392,7 +395,22 @@ static void end_keeper(void *owner)
         lanepool_i_mutex_unlock(&contexts->lock);
         close_context(contexts->keeper, context);
     }
-    lanepool_i_thread_record_leave(contexts->keeper);
+}
+
+static void end_keeper(void *owner)
+{
+    lanepool_pool *pool = owner;
+    close_all_contexts(pool);
+    lanepool_i_note_release(&pool->notes.ends);
+    lanepool_i_thread_record_leave(pool->contexts->keeper);
+}
+
+void lanepool_i_contexts_end_without_keeper(lanepool_pool *pool)
+{
+    lanepool_i_thread_record *keeper = pool->contexts->keeper;
+    lanepool_i_thread_record *own = lanepool_i_thread_record_swap(pool, keeper);
+    close_all_contexts(pool);
+    (void)lanepool_i_thread_record_swap(pool, own);
 }
 
 const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin_keeper, pause_keeper, end_keeper };

@@ -187,7 +187,7 @@ bool lanepool_i_contexts_init(lanepool_pool *pool)
         goto retire_keeper;
     if (!lanepool_i_mutex_init(&contexts->lock, LANEPOOL_I_LOCK_CONTEXTS))
         goto free_buckets;
-    if (lanepool_i_timers_init(&contexts->timers, &lanepool_i_work_of_keeper, pool))
+    if (lanepool_i_timers_init(&contexts->timers, pool->driver, &lanepool_i_work_of_keeper, pool))
         return true;
     lanepool_i_mutex_fini(&contexts->lock);
 free_buckets:
@@ -209,6 +209,8 @@ void lanepool_i_contexts_end(lanepool_pool *pool)
         return;
     lanepool_i_timers_end(&pool->contexts->timers);
     lanepool_i_timers_join(&pool->contexts->timers);
+    if (pool->driver != NULL)
+        lanepool_i_contexts_end_without_keeper(pool);
 }
 
 void lanepool_i_contexts_fini(lanepool_pool *pool)

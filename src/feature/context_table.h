@@ -21,6 +21,9 @@ void lanepool_i_context_fire(lanepool_i_timer *timer);
 /* The keeper's other work; see timer_heap.h. */
 extern const lanepool_i_clock_work lanepool_i_work_of_keeper;
 
+/* In a pool without threads, after the last task has ended: closes all contexts. */
+void lanepool_i_contexts_end_without_keeper(lanepool_pool *pool);
+
 /* L: moves records that are too many or too old to an empty list. */
 void lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts, uint64_t now_ns,
                                          lanepool_i_list *dropped);

@@ -1,5 +1,4 @@
 /* Owns delayed tasks: from the timer heap to the inbox or to their `cancelled`; see delay.h. */
-#include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/run.h"
 #include "core/submit_later.h"
@@ -7,6 +6,7 @@
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
 #include "future/expiry.h"
+#include "platform/notes.h"
 #include "route/program_key.h"
 
 static lanepool_future *delayed_task_future(const lanepool_i_task *task)
@@ -236,6 +236,7 @@ static bool begin_clock(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_clock(pool->name);
+    lanepool_i_note_acquire(&pool->notes.controls);
     lanepool_i_mutex_lock(&pool->delays->lock);
     bool may_begin = !pool->delays->handed_back;
     if (may_begin)
@@ -290,6 +291,7 @@ static void end_clock(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
+    lanepool_i_note_release(&pool->notes.ends);
     lanepool_i_lifecycle_count_out(pool, record);
     lanepool_i_thread_record_leave(record);
 }
@@ -315,8 +317,6 @@ static bool make_clock_record(lanepool_pool *pool)
  * it accepts tasks with retries and deadlines. */
 lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool)
 {
-    if (pool->driver != NULL)
-        return LANEPOOL_UNSUPPORTED;
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
     if (lanepool_i_timers_start(&pool->delays->timers))
@@ -333,7 +333,7 @@ bool lanepool_i_delays_init(lanepool_pool *pool)
     lanepool_i_list_init(&delays->periodics);
     lanepool_i_list_init(&delays->due_once);
     lanepool_i_list_init(&delays->over_periodic);
-    if (!lanepool_i_timers_init(&delays->timers, &work_of_clock, pool))
+    if (!lanepool_i_timers_init(&delays->timers, pool->driver, &work_of_clock, pool))
         return false;
     if (lanepool_i_mutex_init(&delays->lock, LANEPOOL_I_LOCK_DELAYS))
         return true;
@@ -436,7 +436,7 @@ static lanepool_status delay_block(lanepool_pool *pool, lanepool_i_task *block, 
     delayed->timer.fire = lanepool_i_delays_fire;
     if (future != NULL)
         future->delayed = delayed;
-    if (add_delayed(pool, delayed, lanepool_i_deadline(delay_ns)))
+    if (add_delayed(pool, delayed, lanepool_i_driver_deadline(pool->driver, delay_ns)))
         return LANEPOOL_OK;
     lanepool_i_memory_free(delayed);
     return LANEPOOL_SHUT_DOWN;

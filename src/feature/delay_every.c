@@ -215,7 +215,8 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
 {
     lanepool_i_delays *delays = pool->delays;
     lanepool_i_periodic *periodic = periodic_of_run(task);
-    uint64_t due_ns = lanepool_i_timer_next_due(&periodic->timer, periodic->delayed.timer.due_ns);
+    uint64_t due_ns =
+        lanepool_i_timer_next_due(&periodic->timer, pool->driver, periodic->delayed.timer.due_ns);
     rebuild_run(pool, record, task, periodic);
     reset_run_future(periodic->run_future, task, pool);
     lanepool_i_admission_force(&pool->admission, record, NULL);
@@ -357,7 +358,7 @@ static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *
         lanepool_i_task_count(block); /* 0 if it claims everything */
     status = lanepool_i_delays_start_clock(pool);
     if (status == LANEPOOL_OK &&
-        !add_periodic(pool->delays, periodic, lanepool_i_timer_first_due(delay_ns)))
+        !add_periodic(pool->delays, periodic, lanepool_i_timer_first_due(pool->driver, delay_ns)))
         status = LANEPOOL_SHUT_DOWN;
     if (status != LANEPOOL_OK)
         lanepool_i_submit_undo_for_later(pool, record, block, &description);

@@ -1,8 +1,6 @@
 /* Owns the handles of periodic tasks; see delay_timer.h. */
 #include "feature/delay_timer.h"
 
-#include "base/deadline.h"
-
 void lanepool_i_timer_init(lanepool_timer *timer, uint64_t period_ns, lanepool_period period)
 {
     atomic_init(&timer->references, 2);
@@ -15,15 +13,17 @@ bool lanepool_i_period_is_valid(uint64_t period_ns, lanepool_period period)
     return period_ns > 0 && (unsigned)period <= LANEPOOL_FIXED_DELAY;
 }
 
-uint64_t lanepool_i_timer_first_due(int64_t delay_ns)
+uint64_t lanepool_i_timer_first_due(const lanepool_i_driver *driver, int64_t delay_ns)
 {
-    return delay_ns > 0 ? lanepool_i_deadline((uint64_t)delay_ns) : lanepool_i_clock_now();
+    return lanepool_i_deadline_from(lanepool_i_driver_now(driver),
+                                    delay_ns > 0 ? (uint64_t)delay_ns : 0);
 }
 
-uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, uint64_t last_ns)
+uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, const lanepool_i_driver *driver,
+                                   uint64_t last_ns)
 {
     if (timer->period == LANEPOOL_FIXED_DELAY)
-        return lanepool_i_deadline(timer->period_ns);
+        return lanepool_i_driver_deadline(driver, timer->period_ns);
     return timer->period_ns < UINT64_MAX - last_ns ? last_ns + timer->period_ns : UINT64_MAX;
 }
 

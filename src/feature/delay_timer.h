@@ -5,7 +5,7 @@
 #ifndef LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
 #define LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
 
-#include "base/atomic.h"
+#include "base/driver.h"
 #include "lanepool/schedule.h"
 
 /* Guards: I immutable, A atomic. */
@@ -20,9 +20,10 @@ struct lanepool_timer {
 /* Sets two references. */
 void lanepool_i_timer_init(lanepool_timer *timer, uint64_t period_ns, lanepool_period period);
 bool lanepool_i_period_is_valid(uint64_t period_ns, lanepool_period period);
-/* Never 0: the later runs may be counted from it. */
-uint64_t lanepool_i_timer_first_due(int64_t delay_ns);
+/* By the driver's clock, or the monotonic one. Never 0: the later runs may be counted from it. */
+uint64_t lanepool_i_timer_first_due(const lanepool_i_driver *driver, int64_t delay_ns);
 /* For the run after one that was due at `last_ns` and has ended. */
-uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, uint64_t last_ns);
+uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, const lanepool_i_driver *driver,
+                                   uint64_t last_ns);
 
 #endif

@@ -9,6 +9,7 @@
 #include "feature/retry.h"
 #include "future/expiry.h"
 #include "future/member.h"
+#include "platform/notes.h"
 #include "route/offers.h"
 
 static bool pool_stops_now(const lanepool_pool *pool)
@@ -68,6 +69,7 @@ lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, vo
         return LANEPOOL_INVALID;
     LANEPOOL_I_FIND_MISUSE(is_given_back(detached), completed_before);
     lanepool_status status = LANEPOOL_DONE;
+    lanepool_i_note_release(detached);
     if (lanepool_i_call_record_try_claim(detached, 0)) {
         lanepool_pool *pool = detached->pool;
         lanepool_i_thread_record *record;

@@ -6,6 +6,7 @@
 #include "core/caller_runs.h"
 #include "feature/failures.h"
 #include "lanepool/pool.h"
+#include "platform/notes.h"
 #include "route/lane_handle.h"
 #include "route/offers.h"
 #include "route/pool.h"
@@ -33,6 +34,7 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
+    lanepool_i_note_release(&pool->notes.controls);
     lanepool_i_workers_resume(&pool->workers);
     lanepool_i_sleepers_wake(&pool->workers.sleepers);
     return LANEPOOL_OK;
@@ -152,6 +154,7 @@ static lanepool_status run_pause_change(lanepool_pool *pool, struct pause_change
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
+    lanepool_i_note_release(&pool->notes.controls);
     lanepool_status status =
         lanepool_i_control_call_in_turn(pool, record, carry_out_change, change);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;

@@ -256,7 +256,8 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_status status =
-        run_ready(pump, record, task_count_max, lanepool_i_deadline(wait_max_ns), &count);
+        run_ready(pump, record, task_count_max,
+                  lanepool_i_driver_deadline(pool->driver, wait_max_ns), &count);
     lanepool_i_lifecycle_count_out(pool, record);
     if (task_count != NULL)
         *task_count = count;

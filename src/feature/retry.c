@@ -1,7 +1,6 @@
 /* Owns what follows a failure: retries, their delays, parking, and the end; see retry.h. */
 #include "feature/retry.h"
 
-#include "base/deadline.h"
 #include "base/misuse.h"
 #include "core/run.h"
 #include "core/task_check.h"
@@ -98,7 +97,7 @@ static uint64_t retry_delay(const lanepool_i_attempts *attempts)
  * tasks. So either it finds the task in the list, or this thread sees `asked_to_end`. */
 static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
-    uint64_t due_ns = lanepool_i_deadline(delay_ns);
+    uint64_t due_ns = lanepool_i_driver_deadline(pool->driver, delay_ns);
     lanepool_i_mutex_lock(&pool->suspended.lock);
     lanepool_i_suspended_add_locked(&pool->suspended, &attempts->suspended, LANEPOOL_I_UNTIL_TIMER);
     lanepool_i_timers_add(&pool->delays->timers, &attempts->timer,

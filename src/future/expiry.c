@@ -1,8 +1,6 @@
 /* Owns arming and disarming the timers of tasks with a deadline; see expiry.h. */
 #include "future/expiry.h"
 
-#include "base/deadline.h"
-
 static lanepool_i_expiry *expiry_of(lanepool_future *future)
 {
     return future != NULL && future->is_member ? lanepool_i_member_of(future)->expiry : NULL;
@@ -25,7 +23,7 @@ void lanepool_i_expiry_arm(lanepool_future *future)
     lanepool_i_expiry *expiry = expiry_of(future);
     if (expiry == NULL || expiry->start_within_ns == 0)
         return;
-    uint64_t due_ns = lanepool_i_deadline(expiry->start_within_ns);
+    uint64_t due_ns = lanepool_i_driver_deadline(expiry->timers->driver, expiry->start_within_ns);
     lanepool_i_mutex_lock(&future->lock);
     if (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING)
         lanepool_i_expiry_arm_locked(expiry, LANEPOOL_I_EXPIRY_START, due_ns);
@@ -60,7 +58,7 @@ void lanepool_i_expiry_started(lanepool_future *future)
     lanepool_i_expiry *expiry = expiry_of(future);
     if (expiry == NULL)
         return;
-    uint64_t due_ns = expiry->run_within_ns != 0 ? lanepool_i_deadline(expiry->run_within_ns) : 0;
+    uint64_t due_ns = lanepool_i_driver_deadline(expiry->timers->driver, expiry->run_within_ns);
     lanepool_i_mutex_lock(&future->lock);
     bool disarmed = lanepool_i_expiry_disarm_locked(expiry);
     if (due_ns != 0)

@@ -4,6 +4,7 @@
 #include "base/misuse.h"
 #include "base/planted.h"
 #include "future/expiry.h"
+#include "platform/notes.h"
 
 #include <string.h>
 
@@ -157,6 +158,8 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
  * The memory of a listener that it does not own may be gone after that. */
 static void serve_listeners(lanepool_future *future, const lanepool_result *result)
 {
+    if (!lanepool_i_list_is_empty(&future->listeners))
+        lanepool_i_note_acquire(future);
     LANEPOOL_I_EACH(lanepool_i_listener, listener, &future->listeners, link) {
         bool is_owned = listener->is_owned;
         if (listener->then != NULL)
@@ -170,6 +173,7 @@ static void serve_listeners(lanepool_future *future, const lanepool_result *resu
 
 void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result)
 {
+    lanepool_i_note_release(future);
     lanepool_i_mutex_lock(&future->lock);
     lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_DONE);
     future->task = NULL;

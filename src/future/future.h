@@ -38,7 +38,9 @@ struct lanepool_i_listener {
 typedef struct lanepool_i_future_owner {
     lanepool_status (*cancel)(lanepool_future *future);
     /* Returns OK once the future is complete. */
-    lanepool_status (*await)(lanepool_future *future, uint64_t deadline_ns);
+    lanepool_status (*await)(lanepool_future *future, uint64_t wait_max_ns);
+    /* Returns the driver that a thread which waits for the future must use, or NULL. */
+    struct lanepool_i_driver *(*driver)(lanepool_future *future);
 } lanepool_i_future_owner;
 
 /* The task of a sequence, as its call sees it. */

@@ -4,6 +4,7 @@
 #include "future/attempts.h"
 #include "future/expiry.h"
 #include "future/pump.h"
+#include "platform/notes.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
@@ -178,6 +179,7 @@ lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future)
     leave_pump(member);
     if (group == NULL)
         return NULL;
+    lanepool_i_note_release(group);
     lanepool_i_mutex_lock(&group->lock);
     bool is_last = end_member_locked(group, member);
     lanepool_i_mutex_unlock(&group->lock);

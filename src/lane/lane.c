@@ -306,9 +306,9 @@ void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, ui
     uintptr_t link =
         lanepool_i_link_to(&gate->entry.entry, LANEPOOL_I_LINK_WIDE, LANEPOOL_EXCLUSIVE);
     gate->lane = lane;
+    gate->entry.entry.at.lane = lane;
     gate->entry.owner = (uintptr_t)&gate->block | LANEPOOL_I_OWNER_GATE;
     gate->block.as.wide.count = 0;
-    gate->entry.entry.at.lane = lane;
     atomic_init(&gate->entry.entry.next, 0);
     atomic_init(&gate->state, LANEPOOL_I_GATE_WAITS);
     atomic_init(&gate->block.word, ticket << LANEPOOL_I_TICKET_SHIFT | LANEPOOL_I_MESSAGE |

@@ -106,11 +106,12 @@ typedef struct lanepool_i_grants {
     lanepool_i_tasks ready;
     uint64_t latched;      /* latches added less latches ended; wraps around below 0 */
     lanepool_i_ring *ring; /* the thread's events, or NULL */
+    bool rollup_waits;     /* a rollup was routed that waits, with or without latches */
 } lanepool_i_grants;
 
 static inline lanepool_i_grants lanepool_i_no_grants(lanepool_i_ring *ring)
 {
-    return (lanepool_i_grants){ { NULL, NULL, 0 }, 0, ring };
+    return (lanepool_i_grants){ { NULL, NULL, 0 }, 0, ring, false };
 }
 
 static inline void lanepool_i_grants_add(lanepool_i_grants *grants, lanepool_i_task *task)

@@ -127,6 +127,9 @@ uint64_t lanepool_i_seed(void);
  * another thread. lanepool_i_pause() only tells the core that this is a wait loop. */
 void lanepool_i_yield(void);
 
+/* Sleeps for `ns` nanoseconds, mostly a little longer. */
+void lanepool_i_nap(uint64_t ns);
+
 /* lanepool_i_membarrier_others() makes every other thread of the process pass a full memory barrier
  * between its call and its return, so those threads need no barrier of their own.
  * lanepool_i_membarrier_init() is called first; it returns true if the system supports this. */

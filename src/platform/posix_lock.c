@@ -6,7 +6,15 @@
 
 #if defined(LANEPOOL_CHECKED)
 
-enum { HELD_MAX = 32 };
+static const char *const lock_names[] = {
+#define NAME(lock, name) name,
+    LANEPOOL_I_LOCKS(NAME)
+#undef NAME
+};
+
+/* A thread holds at most one lock of each sort, because each comes after the one before it, and one
+ * lock that it only tries. */
+enum { HELD_MAX = sizeof lock_names / sizeof *lock_names + 1 };
 
 /* The locks that this thread holds, in the order in which it took them. */
 static _Thread_local struct {
@@ -14,24 +22,14 @@ static _Thread_local struct {
     size_t count;
 } held;
 
-static const char *const lock_names[] = {
-#define NAME(lock, name) name,
-    LANEPOOL_I_LOCKS(NAME)
-#undef NAME
-};
-
 static void note_locked(const lanepool_i_mutex *mutex)
 {
-    if (held.count < HELD_MAX)
-        held.all[held.count] = mutex;
-    held.count++;
+    held.all[held.count++] = mutex;
 }
 
 static void note_unlocked(const lanepool_i_mutex *mutex)
 {
     size_t i = --held.count;
-    if (i >= HELD_MAX)
-        return;
     const lanepool_i_mutex *later = held.all[i];
     while (later != mutex && i > 0) {
         const lanepool_i_mutex *earlier = held.all[--i];
@@ -43,7 +41,7 @@ static void note_unlocked(const lanepool_i_mutex *mutex)
 /* Only the last lock is compared: those before it come before it in the order. */
 static void check_order(const lanepool_i_mutex *mutex)
 {
-    if (held.count == 0 || held.count > HELD_MAX)
+    if (held.count == 0)
         return;
     lanepool_i_lock last = held.all[held.count - 1]->lock;
     if (lanepool_i_lock_may_follow(last, mutex->lock))

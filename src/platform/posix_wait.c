@@ -56,6 +56,16 @@ void lanepool_i_cancellation_back(int before)
     lanepool_i_check_ok(pthread_setcancelstate(before, NULL) == 0);
 }
 
+/* A signal may end the nap early. */
+void lanepool_i_nap(uint64_t ns)
+{
+    LANEPOOL_I_DOOR();
+    struct timespec time = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+    int before = lanepool_i_cancellation_off();
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+    lanepool_i_cancellation_back(before);
+}
+
 /* --- semaphores --- */
 
 #if defined(__GLIBC__)

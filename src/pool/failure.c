@@ -7,6 +7,7 @@
 #include "core/run.h"
 #include "feature/parked.h"
 #include "feature/retry.h"
+#include "platform/notes.h"
 #include "route/claimants.h"
 #include "route/entries.h"
 #include "route/offers.h"
@@ -162,6 +163,7 @@ lanepool_status lanepool_pool_parked(lanepool_pool *pool, lanepool_parked_tasks 
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
+    lanepool_i_note_acquire(&pool->notes.ends);
     struct room room = { 0, 0, 0 };
     struct listed *listed = allocate_list(&room);
     while (listed != NULL) {
@@ -358,6 +360,7 @@ static lanepool_status enter_resolving(lanepool_pool *pool, lanepool_resolution 
         return entered;
     if (how == LANEPOOL_RESOLVE_DROP && (*record)->callbacks > 0)
         return LANEPOOL_DEADLOCK;
+    lanepool_i_note_release(&pool->notes.controls);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     if (!lanepool_i_workers_are_stopped(&pool->workers))
         return LANEPOOL_OK;

@@ -3,7 +3,8 @@
  *
  * - Retry is the first, since it decides how large the task's member is.
  * - A deadline is judged before the watchdog looks for slow tasks.
- * - Priorities have room for each entry, so they come after the limits.
+ * - Priorities have room for each entry, so they come after the other features with room: limits
+ * and checks of accesses.
  */
 #include "pool/features.h"
 
@@ -12,11 +13,13 @@
     X(deadline)     \
     X(poison)       \
     X(lane_limit)   \
+    X(accesses)     \
     X(priority)     \
     X(context)      \
     X(periodic)     \
     X(watchdog)     \
-    X(step)
+    X(step)         \
+    X(rule_answers)
 
 #define DECLARE(name) extern const lanepool_i_feature lanepool_i_feature_##name;
 FEATURES(DECLARE)

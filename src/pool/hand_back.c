@@ -158,9 +158,11 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
                                                               LANEPOOL_I_TASK_FIRST_SIZE);
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    lanepool_i_note_callback_begins(&pool->notes);
     record->callbacks++;
     pool->lifecycle.handback(pool->lifecycle.handback_context, &description,
                              lanepool_i_task_ticket(task));
+    lanepool_i_note_callback_ends(&pool->notes);
     if (future != NULL)
         lanepool_i_future_complete(future, &result);
     record->callbacks--;

@@ -10,6 +10,7 @@
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
+#include "feature/check/accesses.h"
 #include "feature/context.h"
 #include "feature/delay.h"
 #include "feature/failures.h"
@@ -20,6 +21,7 @@
 #include "feature/retry.h"
 #include "future/attempts.h"
 #include "observe/watchdog.h"
+#include "platform/notes.h"
 #include "pool/features.h"
 #include "pool/pool_options.h"
 #include "pool/pool_quiesce.h"
@@ -93,8 +95,10 @@ static lanepool_status init_parts(lanepool_pool *pool)
         goto fini_rule;
     if (!init_workers(pool))
         goto fini_limits;
-    if (init_worker_records(pool) && lanepool_i_contexts_init(pool))
+    if (init_worker_records(pool) && lanepool_i_accesses_init(pool) &&
+        lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
+    lanepool_i_accesses_fini(pool);
     lanepool_i_workers_fini(&pool->workers);
 fini_limits:
     lanepool_i_lane_limits_fini(pool);
@@ -125,6 +129,7 @@ static void fini_parts(lanepool_pool *pool)
 {
     lanepool_i_watchdog_fini(pool->watchdog);
     lanepool_i_contexts_fini(pool);
+    lanepool_i_accesses_fini(pool);
     lanepool_i_workers_fini(&pool->workers);
     lanepool_i_lane_limits_fini(pool);
     lanepool_i_gates_fini(pool);
@@ -145,8 +150,10 @@ static void fini_parts(lanepool_pool *pool)
  * stopped. */
 static lanepool_status start_threads(lanepool_pool *pool)
 {
-    if (pool->driver != NULL)
+    if (pool->driver != NULL) {
+        (void)lanepool_i_contexts_start(pool); /* starts no thread, and cannot fail */
         return LANEPOOL_OK;
+    }
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
         !(lanepool_i_contexts_start(pool) && lanepool_i_workers_start(&pool->workers)))
@@ -252,6 +259,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     created->limits_lanes = read_options.lane_pending_max != 0;
     created->all_wide |= created->failures->has_policy;
     status = init_parts(created);
+    lanepool_i_note_release(&created->notes.controls);
     if (status == LANEPOOL_OK)
         status = start_threads(created);
     if (status != LANEPOOL_OK) {
@@ -273,6 +281,7 @@ static void free_in_child(lanepool_pool *pool)
     lanepool_i_sleepers_fini(&pool->workers.sleepers);
     lanepool_i_memory_free(pool->workers.all);
     lanepool_i_memory_free(pool->contexts->buckets);
+    lanepool_i_memory_free(pool->accesses);
     lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
     free_pool(pool);
 }
@@ -303,6 +312,7 @@ static lanepool_status destroy_pool(lanepool_pool *pool,
     if (status != LANEPOOL_OK)
         return status;
     fini_parts(pool);
+    lanepool_i_note_acquire(&pool->notes.ends);
     free_pool(pool);
     return LANEPOOL_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/versioned.h"
 #include "core/task_check.h"
 #include "feature/context.h"
+#include "lanepool/check.h"
 #include "pool/features.h"
 
 #define QUANTUM_TASKS_DEFAULT 64u
@@ -12,7 +13,10 @@
 #define STALLED_NS_DEFAULT    UINT64_C(10000000000)
 #define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, step_seed);
+#define RULE_CHECKS (LANEPOOL_CHECK_RULE | LANEPOOL_CHECK_RULE_CLAIMS)
+#define ALL_CHECKS  ((uint64_t)(LANEPOOL_CHECK_ACCESSES | RULE_CHECKS))
+
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, checks);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -36,7 +40,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, step_seed))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, checks))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
@@ -48,6 +52,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
            (options->tag_names != NULL || options->tag_name_count == 0) &&
            (options->workers_min != 0 || options->worker_idle_ns == 0) &&
            (options->priorities || options->priority_age_ns == 0) &&
+           (options->checks & ~ALL_CHECKS) == 0 &&
            (options->worker_stack_size == 0 ||
             lanepool_i_stack_size_is_valid(options->worker_stack_size));
 }
@@ -86,11 +91,11 @@ static bool has_feature(const lanepool_options *options, lanepool_i_offer offer)
     return *feature != NULL && lanepool_i_options_offer(options, offer);
 }
 
-/* A pool without threads has no clock thread either, and one order of its ready tasks. */
+/* A pool without threads has one worker. Nothing happens while a task runs for long, and a call
+ * that waits for a stalled pool returns, so there is nothing for a watchdog to report. */
 static bool is_steppable(const lanepool_options *options)
 {
-    return has_feature(options, LANEPOOL_I_STEPS) && !options->priorities &&
-           options->workers_min == options->workers && options->contexts == NULL &&
+    return has_feature(options, LANEPOOL_I_STEPS) && options->workers_min == options->workers &&
            options->on_slow_task == NULL && options->on_stalled == NULL;
 }
 
@@ -99,6 +104,11 @@ static bool is_steppable(const lanepool_options *options)
 static bool is_all_offered(const lanepool_options *options)
 {
     return (options->step_seed == 0 || is_steppable(options)) &&
+           ((options->checks & LANEPOOL_CHECK_ACCESSES) == 0 ||
+            lanepool_check_accesses_missing() == NULL) &&
+           ((options->checks & RULE_CHECKS) == 0 || has_feature(options, LANEPOOL_I_RULE_CHECKS)) &&
+           ((options->checks & LANEPOOL_CHECK_RULE_CLAIMS) == 0 ||
+            options->layout == LANEPOOL_PER_KEY) &&
            (!options->priorities || has_feature(options, LANEPOOL_I_PRIORITIES)) &&
            (options->lane_pending_max == 0 || has_feature(options, LANEPOOL_I_LANE_LIMITS)) &&
            (options->contexts == NULL || lanepool_i_options_offer(options, LANEPOOL_I_CONTEXTS)) &&

@@ -1,7 +1,6 @@
 /* Owns quiescing and its epochs; see pool_quiesce.h. */
 #include "pool/pool_quiesce.h"
 
-#include "base/deadline.h"
 #include "route/pool.h"
 
 #include <string.h>
@@ -166,6 +165,13 @@ static bool is_nothing_pending(lanepool_pool *pool)
     return finished == lanepool_i_thread_records_accepted(&pool->records);
 }
 
+static lanepool_status look_for_idle(lanepool_pool *pool)
+{
+    bool is_idle = is_nothing_pending(pool);
+    lanepool_i_note_wait_ends(&pool->notes);
+    return is_idle ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
+}
+
 lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
 {
     if (pool == NULL)
@@ -177,12 +183,12 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
     if (lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
     if (wait_max_ns == 0)
-        return is_nothing_pending(pool) ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
+        return look_for_idle(pool);
     lanepool_status status;
     lanepool_i_quiesce *quiesce = create_quiesce(&status);
     if (quiesce == NULL)
         return status;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
+    uint64_t deadline_ns = lanepool_i_driver_deadline(pool->driver, wait_max_ns);
     status = LANEPOOL_OK;
     if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
         release_quiesce(quiesce);
@@ -193,6 +199,7 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
         status = LANEPOOL_PARKED;
     }
     release_quiesce(quiesce);
+    lanepool_i_note_wait_ends(&pool->notes);
     if (status == LANEPOOL_OK)
         lanepool_i_slab_trim(&pool->slab);
     return status;

@@ -4,7 +4,6 @@
  */
 #include "route/lifecycle.h"
 
-#include "base/deadline.h"
 #include "base/misuse.h"
 #include "base/timer_heap.h"
 #include "core/call_record.h"
@@ -13,6 +12,7 @@
 #include "feature/delay.h"
 #include "feature/failures.h"
 #include "feature/pause.h"
+#include "platform/notes.h"
 #include "pool/hand_back.h"
 #include "pool/pool_quiesce.h"
 #include "pool/pool_shutdown.h"
@@ -211,6 +211,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
+    lanepool_i_note_release(&pool->notes.submits);
     if (lanepool_i_workers_are_stopped(&pool->workers) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
     make_workers_check(pool);
@@ -231,7 +232,10 @@ bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 {
     if (LANEPOOL_I_MISUSED(pool == NULL, "pool is NULL"))
         return true;
-    return load_seq(&pool->lifecycle.stopped);
+    bool is_stopped = load_seq(&pool->lifecycle.stopped);
+    if (is_stopped)
+        lanepool_i_note_wait_ends(&pool->notes);
+    return is_stopped;
 }
 
 /* --- awaiting --- */
@@ -316,10 +320,12 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns)
     if (is_thread_inside(pool))
         return LANEPOOL_DEADLOCK;
     struct end_waiter waiter = { .only_parked_left = false };
-    if (!lanepool_i_waiter_init(&waiter.waiter, lanepool_i_deadline(wait_max_ns)))
+    if (!lanepool_i_waiter_init(&waiter.waiter,
+                                lanepool_i_driver_deadline(pool->driver, wait_max_ns)))
         return LANEPOOL_NO_RESOURCE;
     waiter.waiter.driver = pool->driver;
     lanepool_status status = wait_for_end(pool, &waiter);
     lanepool_i_waiter_fini(&waiter.waiter);
+    lanepool_i_note_wait_ends(&pool->notes);
     return status;
 }

@@ -6,20 +6,26 @@
 #include "core/call_record.h"
 #include "core/run.h"
 #include "feature/pool_step.h"
+#include "platform/notes.h"
 
-static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *worker)
+static void call_worker_start(lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
+    lanepool_i_note_acquire(&pool->notes.controls);
+    lanepool_i_note_acquire(&pool->notes.submits);
+    for (size_t i = 0; pool->slots.begin_worker[i] != NULL; i++)
+        pool->slots.begin_worker[i]->begin_worker(pool);
     if (pool->options.worker_start == NULL)
         return;
     record->callbacks++;
     worker->context = pool->options.worker_start(pool->options.user, worker->index);
     record->callbacks--;
+    lanepool_i_note_release(worker);
 }
 
 static void pool_work_begin_thread(void *owner, lanepool_i_worker *worker)
 {
-    const lanepool_pool *pool = owner;
+    lanepool_pool *pool = owner;
     lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
     lanepool_i_thread_record_enter(worker->record);
     call_worker_start(pool, worker);
@@ -48,11 +54,14 @@ static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool
 }
 
 /* With many ready tasks, a worker skips routing. Routing later costs less, since fewer lanes are
- * blocked by then, and an idle worker can steal from this ring. At most PUT_OFF_MAX times in a row:
- * tasks in the inbox may be ready, and each ready task here may have a long backlog behind it. */
-static bool is_enough_ready(lanepool_i_worker *worker)
+ * blocked by then, and an idle worker can steal from this ring. While the lanes are crowded, a
+ * single ready task is enough. At most PUT_OFF_MAX times in a row: tasks in the inbox may be ready,
+ * and each ready task here may have a long backlog behind it. */
+static bool is_enough_ready(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
+    bool is_crowded = load_relaxed(&pool->router.inbox.crowded) != 0;
+    uint32_t enough = is_crowded ? 1 : LANEPOOL_I_ENOUGH_READY;
+    if (lanepool_i_ready_ring_count(&worker->queue) < enough ||
         ++worker->routing_put_off > LANEPOOL_I_PUT_OFF_MAX)
         worker->routing_put_off = 0;
     return worker->routing_put_off > 0;
@@ -62,11 +71,20 @@ static bool is_enough_ready(lanepool_i_worker *worker)
 static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    bool wants_more = !is_enough_ready(worker) || load_relaxed(&pool->workers.halt) != 0;
+    bool wants_more = !is_enough_ready(pool, worker) || load_relaxed(&pool->workers.halt) != 0;
     if (wants_more && lanepool_i_router_may_have_work(&pool->router))
         lanepool_i_router_try_route(pool, worker->record);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->record);
+}
+
+/* While the role is taken, its holder decides anew. A check of the role keeps the workers from
+ * napping again and again while its holder is in a long callback. */
+static bool pool_work_is_crowded(void *owner)
+{
+    const lanepool_i_inbox *inbox = &((const lanepool_pool *)owner)->router.inbox;
+    return load_relaxed(&inbox->crowded) != 0 && load_relaxed(&inbox->role) == 0 &&
+           lanepool_i_inbox_may_have_nodes(inbox);
 }
 
 /* In one order for all workers, a worker is to choose among everything accepted before. Another
@@ -124,6 +142,7 @@ static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worke
     lanepool_i_thread_record *record = worker->record;
     if (pool->options.worker_stop == NULL)
         return;
+    lanepool_i_note_acquire(&pool->notes.submits);
     record->callbacks++;
     pool->options.worker_stop(pool->options.user, worker->index, worker->context);
     record->callbacks--;
@@ -140,6 +159,7 @@ static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
     lanepool_i_lifecycle_count_out(pool, worker->record);
     if (!worker->is_leaving)
         call_worker_stop(pool, worker);
+    lanepool_i_note_release(&pool->notes.ends);
     lanepool_i_thread_record_leave(worker->record);
 }
 
@@ -242,9 +262,9 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
 
 #define WORK(bring_function)                                                                    \
     .begin = pool_work_begin_thread, .run = pool_work_run_chain, .bring_ready = bring_function, \
-    .is_work_left = pool_work_is_left, .may_work_be_hidden = pool_work_may_be_hidden,           \
-    .before_sleep = pool_work_before_sleep, .end_abandoned = pool_work_end_abandoned,           \
-    .end = pool_work_end_thread
+    .is_crowded = pool_work_is_crowded, .is_work_left = pool_work_is_left,                      \
+    .may_work_be_hidden = pool_work_may_be_hidden, .before_sleep = pool_work_before_sleep,      \
+    .end_abandoned = pool_work_end_abandoned, .end = pool_work_end_thread
 #define ELASTIC                                                              \
     .worker_leaves = pool_work_leave, .worker_returns = pool_work_come_back, \
     .start = pool_work_start_absent

@@ -111,6 +111,9 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lane
         return false;
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave_entry(pool, task, i);
+    for (size_t slot = 0; pool->slots.release_early[slot] != NULL; slot++)
+        pool->slots.release_early[slot]->release_early(pool, task, lanepool_i_entry_lane(task, i),
+                                                       lanepool_i_entry_mode(task, i));
     lanepool_i_entry_release_early(task, i, grants);
     drop_entry(task, i);
     return true;
@@ -123,6 +126,15 @@ bool lanepool_i_entries_have_claim(const lanepool_pool *pool, lanepool_i_task *t
         if (lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), claim.key))
             return lanepool_i_mode_covers(lanepool_i_entry_mode(task, i), claim.mode);
     return false;
+}
+
+void lanepool_i_entries_each_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                                   void (*found)(const lanepool_pool *pool,
+                                                 const lanepool_i_lane *lane, lanepool_mode mode))
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++)
+        if (lanepool_i_entry_blocks(task, i))
+            found(pool, lanepool_i_entry_lane(task, i), lanepool_i_entry_mode(task, i));
 }
 
 static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)

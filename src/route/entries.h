@@ -98,6 +98,10 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lane
 /* W: returns true if the running task has the claim, in its mode or a stronger one. */
 bool lanepool_i_entries_have_claim(const lanepool_pool *pool, lanepool_i_task *task,
                                    lanepool_claim claim);
+/* W: calls `found` for each claim that the running task has. */
+void lanepool_i_entries_each_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                                   void (*found)(const lanepool_pool *pool,
+                                                 const lanepool_i_lane *lane, lanepool_mode mode));
 /* W: hands the lanes of a task that ends over to the receiver. */
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver);

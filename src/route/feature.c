@@ -1,6 +1,7 @@
 /* Owns the slots of a pool's features, and the calls that undo one another; see feature.h. */
 #include "route/feature.h"
 
+#include "base/misuse.h"
 #include "route/pool.h"
 
 static void add_to_slot(lanepool_i_slot slot, const lanepool_i_feature *feature, bool has_function)
@@ -20,8 +21,13 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->member_size, feature, feature->member_size != NULL);
     add_to_slot(slots->build, feature, feature->build != NULL);
     add_to_slot(slots->route, feature, feature->route != NULL);
+    add_to_slot(slots->asked, feature, feature->asked != NULL);
+    add_to_slot(slots->begin_worker, feature, feature->begin_worker != NULL);
+    add_to_slot(slots->call, feature, feature->call != NULL);
+    add_to_slot(slots->release_early, feature, feature->release_early != NULL);
     add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);
     add_to_slot(slots->failed, feature, feature->failed != NULL);
+    add_to_slot(slots->reported, feature, feature->reported != NULL);
     add_to_slot(slots->retried, feature, feature->retried != NULL);
     add_to_slot(slots->wait_inside, feature, feature->wait_inside != NULL);
     add_to_slot(slots->end_call, feature, feature->end_call != NULL);
@@ -54,6 +60,7 @@ static void open_feature(lanepool_pool *pool, const lanepool_i_feature *feature,
 {
     add_feature(&pool->slots, feature);
     pool->all_wide |= feature->all_wide;
+    LANEPOOL_I_ASSERT(feature->room_size == 0 || pool->room.per_entry == 0);
     pool->room.size += feature->room_size;
     pool->room.per_entry += feature->room_per_entry;
     if (feature->open != NULL)

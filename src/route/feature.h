@@ -69,6 +69,10 @@ typedef struct lanepool_i_feature {
     bool (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants);
 
+    /* Observing, by R: the rule was asked about a new task and an old one. */
+    void (*asked)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                  const lanepool_i_task *new_one, const lanepool_i_task *old, bool compatible);
+
     /* --- in the lanes of keys, one feature at most --- */
 
     /* R: the task's entries have their lanes, but are in none yet. */
@@ -85,8 +89,20 @@ typedef struct lanepool_i_feature {
     /* W: the receiver is about to get all lanes of the task. */
     void (*move_lanes)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
 
+    /* --- a worker's thread --- */
+
+    /* Observing: the thread begins, before it calls `worker_start`. */
+    void (*begin_worker)(lanepool_pool *pool);
+
     /* --- a run, by W --- */
 
+    /* Claiming: calls the task's function, and returns what that has returned. Only with
+     * `all_wide`.
+     */
+    int (*call)(lanepool_pool *pool, lanepool_run *run, lanepool_i_task *task);
+    /* Observing: the task is about to release this lane before it ends. */
+    void (*release_early)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
+                          lanepool_mode mode);
     /* Claiming: returns true if the function must not be called. *result is then the task's. */
     bool (*refuses_start)(lanepool_i_task *task, lanepool_result *result);
     /* Claiming: handles a failed attempt. Returns true if the task has not ended, and is not the
@@ -94,6 +110,8 @@ typedef struct lanepool_i_feature {
      * its lanes over ends (`has_lanes` is false). */
     bool (*failed)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    const lanepool_result *result, bool has_lanes, lanepool_i_grants *grants);
+    /* Observing: `on_error` has returned. The task still has its lanes. */
+    void (*reported)(lanepool_pool *pool, lanepool_i_task *task);
     /* Observing: the task has failed, and will be ready again. */
     void (*retried)(lanepool_pool *pool, lanepool_i_task *task);
     /* Observing, by R with the waits' lock: a wait inside a task has begun. */
@@ -137,8 +155,13 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot member_size;
     lanepool_i_slot build;
     lanepool_i_slot route;
+    lanepool_i_slot asked;
+    lanepool_i_slot begin_worker;
     lanepool_i_slot refuses_start;
+    lanepool_i_slot call;
+    lanepool_i_slot release_early;
     lanepool_i_slot failed;
+    lanepool_i_slot reported;
     lanepool_i_slot retried;
     lanepool_i_slot wait_inside;
     lanepool_i_slot end_call;

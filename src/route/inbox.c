@@ -11,6 +11,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     atomic_init(&inbox->head, NULL);
     atomic_init(&inbox->rest, 0);
     atomic_init(&inbox->role, 0);
+    atomic_init(&inbox->crowded, 0);
     inbox->next = NULL;
     inbox->taken_last = NULL;
     inbox->is_half_linked = false;

@@ -37,7 +37,8 @@ typedef struct lanepool_i_inbox {
     /* A: R writes: `next` as last published; its lowest bit says is_half_linked. Searching workers
      * read this line, so no field in it changes with each task. */
     _Atomic(uintptr_t) rest;
-    _Atomic uint32_t role; /* A: the router's word: threads that read `rest` read it, too */
+    _Atomic uint32_t role;    /* A: the router's word: threads that read `rest` read it, too */
+    _Atomic uint32_t crowded; /* A: R writes: 1 while the lanes are crowded; see router.h */
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_task *next; /* R: oldest node taken, not routed */
     lanepool_i_task *taken_last;                           /* R: newest node taken */
     bool is_half_linked; /* R: the link behind `next` is missing */
@@ -86,10 +87,11 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
 lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
                                               const _Atomic(lanepool_i_task *) *link);
 
-/* Returns true if there is a head: a node appended since the role's holder last took all. */
+/* Returns true if there is a head: a node appended since the role's holder last took all. Relaxed:
+ * no caller decides by a missing head. The tail, which was moved before, is in the total order. */
 static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
 {
-    if (load_seq(&inbox->head) != NULL)
+    if (load_relaxed(&inbox->head) != NULL)
         return true;
     const lanepool_i_task *tail = load_seq(&inbox->tail);
     return tail != NULL && tail != LANEPOOL_I_INBOX_CLOSED &&

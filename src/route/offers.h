@@ -18,6 +18,7 @@
 #define LANEPOOL_I_PER_KEY  (LANEPOOL_I_BY_KEYS | LANEPOOL_I_BY_RULE)
 #define LANEPOOL_I_CLAIMING (LANEPOOL_I_BY_KEYS | LANEPOOL_I_WORKERS_BY_KEYS)
 #define LANEPOOL_I_KEYED    (LANEPOOL_I_CLAIMING | LANEPOOL_I_BY_RULE)
+#define LANEPOOL_I_ALL      (LANEPOOL_I_KEYED | LANEPOOL_I_WORKERS_BY_RULE)
 #define LANEPOOL_I_RULED    (LANEPOOL_I_BY_RULE | LANEPOOL_I_WORKERS_BY_RULE)
 
 /* X(feature, the sorts of pools that offer it). A feature that is not here has no condition. */
@@ -39,7 +40,9 @@
     X(PAUSE_AFTER_FAILURE, LANEPOOL_I_BY_KEYS) \
     X(AT_POISON, LANEPOOL_I_BY_KEYS)           \
     X(DROP_BEHIND, LANEPOOL_I_BY_KEYS)         \
-    X(SEQUENCES, LANEPOOL_I_CLAIMING)
+    X(SEQUENCES, LANEPOOL_I_CLAIMING)          \
+    X(ACCESS_CHECKS, LANEPOOL_I_ALL)           \
+    X(RULE_CHECKS, LANEPOOL_I_RULED)
 
 typedef enum lanepool_i_offer {
 #define LANEPOOL_I_FEATURE(feature, sorts) LANEPOOL_I_##feature,

@@ -8,6 +8,7 @@
 #include "route/feature.h"
 #include "route/lane_table.h"
 #include "route/lifecycle.h"
+#include "route/pool_notes.h"
 #include "route/retention.h"
 #include "route/rule.h"
 #include "route/rule_predicate.h"
@@ -49,6 +50,8 @@ struct lanepool_pool {
     struct lanepool_i_contexts *contexts;
     struct lanepool_i_quiesces *quiesces;
     struct lanepool_i_watchdog *watchdog;
+    struct lanepool_i_accesses *accesses; /* NULL unless the pool checks accesses */
+    lanepool_i_pool_notes notes;
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantine *quarantine; /* I: of records that the program has handles of */
 #endif

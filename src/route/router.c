@@ -216,27 +216,47 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *recor
 /*
  * Returns true if the holder may route one more task. A hold routes a batch. If nothing in it
  * became ready, tasks behind it may be able to run: then it routes up to `route_max` tasks, until
- * one becomes ready, or a rollup latches a lane and so blocks others. A submitter that routes after
- * each append pays for one batch at most.
+ * one becomes ready, or a rollup waits: the rollup blocks its lanes for all tasks behind it. A
+ * submitter that routes after each append pays for one batch at most.
  */
 static bool may_route_more(const lanepool_pool *pool, size_t routed,
                            const lanepool_i_grants *grants)
 {
     return routed < LANEPOOL_I_ROUTE_BATCH ||
            (routed < pool->rule->route_max && !pool->submitter_routes && grants->ready.count == 0 &&
-            grants->latched == 0);
+            !grants->rollup_waits);
+}
+
+/*
+ * Decides after a batch whether the lanes are crowded. They become crowded if more than half of its
+ * tasks wait, one of them a rollup, and the inbox has more. They stay crowded while more than half
+ * of a batch waits and the inbox has more. Tasks that wait in single lanes do not crowd them:
+ * behind a backlog of one key there may be tasks that can run, and workers should find these soon.
+ * A batch that leaves the inbox empty ends it: then there is nothing to be put off.
+ */
+static void decide_crowding(lanepool_pool *pool, size_t routed, const lanepool_i_grants *grants)
+{
+    lanepool_i_inbox *inbox = &pool->router.inbox;
+    bool was_crowded = load_relaxed(&inbox->crowded) != 0;
+    bool is_crowded = 2 * grants->ready.count < routed && (grants->rollup_waits || was_crowded) &&
+                      pool->rule->route_max > LANEPOOL_I_ROUTE_BATCH && !pool->submitter_routes &&
+                      lanepool_i_inbox_more(inbox);
+    if (is_crowded != was_crowded)
+        store_relaxed(&inbox->crowded, is_crowded);
 }
 
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     pool->router.inbox.moment++;
-    for (size_t routed = 0; may_route_more(pool, routed, &grants); routed++) {
+    size_t routed = 0;
+    for (; may_route_more(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)
             break;
         route_node(pool, record, task, &grants);
     }
+    decide_crowding(pool, routed, &grants);
     end_role_hold(pool, record, &grants);
 }
 

@@ -16,6 +16,13 @@
  *   4. If finished tasks are left and all workers are inside tasks, it takes the role again and
  *      reaps: a blocked submitter may wait for the room that this makes.
  *
+ * Crowded lanes. A task that waits in the inbox blocks no lane; a rollup that waits in one of its
+ * lanes blocks the others. If workers routed on while rollups wait, soon most tasks would wait, and
+ * each append, grant and release would cost more. So after each batch the holder decides whether
+ * the lanes are *crowded*. While they are, workers run what is ready before they route more, and
+ * route one batch at a time (worker.h). The flag is a hint: a late reader routes a batch too many
+ * or too few.
+ *
  * No published work is lost. A thread publishes work and then tries to take the role, both in the
  * total order. If it finds the role taken, the holder frees the role later, and checks after that.
  * So the thread may leave the work to the holder.

@@ -68,6 +68,10 @@ typedef struct lanepool_i_rule {
     /* W: returns true if the running task has the claim, in its mode or a stronger one. The task is
      * no barrier. */
     bool (*has_claim)(const lanepool_pool *pool, lanepool_i_task *task, lanepool_claim claim);
+    /* W: calls `found` for each claim that the running task has. NULL with a predicate. */
+    void (*each_claim)(const lanepool_pool *pool, lanepool_i_task *task,
+                       void (*found)(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                                     lanepool_mode mode));
     /* R: releases the running task's lane that the claim names. Returns false if there is none.
      * Only with lanes for keys. */
     bool (*release)(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,

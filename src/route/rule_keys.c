@@ -197,6 +197,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .route_tombstone = keys_route_tombstone,
     .claims_lane = keys_claims_lane,
     .has_claim = lanepool_i_entries_have_claim,
+    .each_claim = lanepool_i_entries_each_claim,
     .release = lanepool_i_entries_release,
     .hand_over_lanes = lanepool_i_entries_hand_over,
     .trim = lanepool_i_lane_table_trim,

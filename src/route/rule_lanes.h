@@ -27,6 +27,7 @@ static inline void lanepool_i_lanes_count_arrivals(lanepool_i_task *task, uint32
         lanepool_i_grants_add(grants, task);
     } else {
         grants->latched += granted;
+        grants->rollup_waits |= lanes > 1;
     }
 }
 

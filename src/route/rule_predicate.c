@@ -254,14 +254,14 @@ static void serve_successors(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_edge *edge = exchange_acq_rel(successors, LANEPOOL_I_CLOSED);
     lanepool_i_edge *oldest_first = NULL;
     while (edge != NULL) {
-        lanepool_i_edge *next = edge->next;
-        edge->next = oldest_first;
+        lanepool_i_edge *next = load_relaxed(&edge->next);
+        store_relaxed(&edge->next, oldest_first);
         oldest_first = edge;
         edge = next;
     }
     while (oldest_first != NULL) {
         lanepool_i_task *task = oldest_first->waiting;
-        oldest_first = oldest_first->next;
+        oldest_first = load_relaxed(&oldest_first->next);
         lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ARRIVE, task, number, (uint8_t)type, 0);
         if (!lanepool_i_countdown_arrive(task, 1))
             continue;
@@ -302,13 +302,13 @@ static void each_edge(const lanepool_i_successors *successors, uint64_t limit,
                       void (*found)(lanepool_i_task *dependent, void *context), void *context)
 {
     const lanepool_i_edge *edge = load_acquire(successors);
-    for (; edge != NULL && edge != LANEPOOL_I_CLOSED; edge = edge->next)
+    for (; edge != NULL && edge != LANEPOOL_I_CLOSED; edge = load_relaxed(&edge->next))
         if (lanepool_i_ticket_before(lanepool_i_task_ticket(edge->waiting), limit))
             found(edge->waiting, context);
 }
 
-/* The list can be read: only the role's holder pushes to it, and the list of a task that has not
- * finished is not being served. */
+/* Only the role's holder pushes to the list and frees edges. If the task finishes during the walk,
+ * its worker reverses the list: then the walk may miss tasks, or find them twice. */
 static void predicate_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                                      void (*found)(lanepool_i_task *dependent, void *context),
                                      void *context)

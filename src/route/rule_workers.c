@@ -280,6 +280,15 @@ static bool workers_has_claim(const lanepool_pool *pool, lanepool_i_task *task,
                                           queued_of(pool, task)->claim_count, claim);
 }
 
+static void workers_each_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                               void (*found)(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                                             lanepool_mode mode))
+{
+    const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
+    for (uint32_t i = 0; i < queued_of(pool, task)->claim_count; i++)
+        found(pool, entries[i].claim.entry.at.lane, lanepool_i_claim_mode(&entries[i]));
+}
+
 static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
                                                  lanepool_claim *plain_claims, size_t *count)
 {
@@ -342,6 +351,7 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .worker_of = workers_worker_of,
     .claims_lane = workers_claims_lane,
     .has_claim = workers_has_claim,
+    .each_claim = workers_each_claim,
     .trim = workers_trim,
     .claims = workers_read_claims,
     .each_lane = workers_each_lane,

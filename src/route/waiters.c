@@ -70,7 +70,7 @@ bool lanepool_i_pool_waiter_wait(lanepool_i_pool_waiter *waiter,
             return false;
         fetch_add_seq(&waits->sleeping, 1);
         if (act(waiter))
-            in_time = lanepool_i_clock_now() < deadline_ns;
+            in_time = lanepool_i_driver_now(waiter->waiter.driver) < deadline_ns;
         else if (!is_over(waiter))
             in_time = lanepool_i_driver_wait(waiter->waiter.driver, &waiter->waiter.semaphore,
                                              deadline_ns);

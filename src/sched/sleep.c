@@ -37,16 +37,25 @@ void lanepool_i_sleepers_fini(lanepool_i_sleepers *sleepers)
     lanepool_i_memory_free(sleepers->all);
 }
 
+/*
+ * Orders. These are in the total order (see sleep.h): a worker begins to sleep, a worker ends its
+ * search, a waker reads the flag or the word. The step that makes a worker awake again need not be.
+ * No other thread relies on a check after that step. A waker that still sees the worker asleep
+ * tries to claim it, and the swap fails, since a swap gets the newest value. A waker that does not
+ * see the worker search wakes one worker more.
+ */
+
 /* Claims the worker if its flag is `wanted`; it then counts as `counts_as`. The swap expects this
- * exact value, since the flag may change from ASLEEP to ABSENT, or back, at any moment. */
+ * exact value, since the flag may change from ASLEEP to ABSENT, or back, at any moment. Acquire:
+ * the absent worker's last thread happens before its next one. */
 static bool claim_worker(lanepool_i_sleepers *sleepers, size_t index, uint32_t wanted,
                          uint64_t counts_as)
 {
     lanepool_i_sleeper *sleeper = &sleepers->all[index];
     uint32_t flag = load_seq(&sleeper->flag);
-    if (flag != wanted || !cas_seq(&sleeper->flag, &flag, LANEPOOL_I_AWAKE))
+    if (flag != wanted || !cas_acquire(&sleeper->flag, &flag, LANEPOOL_I_AWAKE))
         return false;
-    fetch_add_seq(&sleepers->word, counts_as - ONE_SLEEPING);
+    fetch_add_relaxed(&sleepers->word, counts_as - ONE_SLEEPING);
     return true;
 }
 
@@ -91,7 +100,7 @@ void lanepool_i_sleepers_wake_all(lanepool_i_sleepers *sleepers)
 
 void lanepool_i_sleepers_start_search(lanepool_i_sleepers *sleepers)
 {
-    fetch_add_seq(&sleepers->word, ONE_SEARCHING);
+    fetch_add_relaxed(&sleepers->word, ONE_SEARCHING);
 }
 
 bool lanepool_i_sleepers_end_search(lanepool_i_sleepers *sleepers)
@@ -128,8 +137,8 @@ void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index)
 void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index)
 {
     lanepool_i_sleeper *sleeper = &sleepers->all[index];
-    if (exchange_seq(&sleeper->flag, LANEPOOL_I_AWAKE) != LANEPOOL_I_AWAKE)
-        fetch_add_seq(&sleepers->word, ONE_SEARCHING - ONE_SLEEPING);
+    if (exchange_relaxed(&sleeper->flag, LANEPOOL_I_AWAKE) != LANEPOOL_I_AWAKE)
+        fetch_add_relaxed(&sleepers->word, ONE_SEARCHING - ONE_SLEEPING);
     else
         wait_for_post(sleeper);
 }
@@ -142,8 +151,8 @@ bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t in
     lanepool_i_sleeper *sleeper = &sleepers->all[index];
     uint32_t asleep = LANEPOOL_I_ASLEEP;
     bool woken = lanepool_i_semaphore_wait_until(&sleeper->semaphore, deadline_ns);
-    if (!woken && cas_seq(&sleeper->flag, &asleep, LANEPOOL_I_AWAKE)) {
-        fetch_sub_seq(&sleepers->word, ONE_SLEEPING);
+    if (!woken && cas_relaxed(&sleeper->flag, &asleep, LANEPOOL_I_AWAKE)) {
+        fetch_sub_relaxed(&sleepers->word, ONE_SLEEPING);
         return false;
     }
     if (!woken)
@@ -176,7 +185,7 @@ void lanepool_i_sleepers_retry_threads(lanepool_i_sleepers *sleepers)
 {
     for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++) {
         uint32_t unstartable = LANEPOOL_I_UNSTARTABLE;
-        if (cas_seq(&sleepers->all[i].flag, &unstartable, LANEPOOL_I_AWAKE))
+        if (cas_relaxed(&sleepers->all[i].flag, &unstartable, LANEPOOL_I_AWAKE))
             lanepool_i_sleepers_set_absent(sleepers, i);
     }
 }

@@ -20,6 +20,16 @@
  * stopped. If the waker saw no sleeper, or found no flag set, then each worker sets its flag later,
  * and its last check follows the publication.
  *
+ * A worker that naps counts as busy: it neither searches nor sleeps, and no thread wakes it. The
+ * clock ends its nap. Then it counts as searching, and only then it looks for work.
+ *
+ * Why a nap loses no work. A thread that saw the searcher before its nap left work to it. After the
+ * nap the worker searches: it either wakes another one when it leaves with a task, or makes the
+ * last check before it sleeps. A thread that publishes during the nap applies the wake rule to the
+ * other workers, as if this one were in a task. Ready tasks published before the nap are found at
+ * once: between the search and the nap, the worker checks the rings and the overflow list, in the
+ * total order.
+ *
  * Elastic pools. Workers from `resident` on may be *absent*: they have no thread. An absent worker
  * counts as sleeping, and its flag is ABSENT. The thread that claims this flag starts a thread for
  * the worker. Wakers try sleeping workers first.

@@ -95,6 +95,17 @@ lanepool_i_thread_record *lanepool_i_thread_record_find(const lanepool_pool *poo
     return found;
 }
 
+lanepool_i_thread_record *lanepool_i_thread_record_swap(const lanepool_pool *pool,
+                                                        lanepool_i_thread_record *record)
+{
+    lanepool_i_thread_record *before = lanepool_i_thread_record_find(pool);
+    if (before != NULL)
+        lanepool_i_thread_record_leave(before);
+    if (record != NULL)
+        lanepool_i_thread_record_enter(record);
+    return before;
+}
+
 bool lanepool_i_thread_is_inside_any(void)
 {
     const lanepool_i_thread_record *record = lanepool_i_thread_slot();

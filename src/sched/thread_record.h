@@ -84,6 +84,10 @@ lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_threa
                                            lanepool_i_worker *worker);
 void lanepool_i_thread_record_enter(lanepool_i_thread_record *record);
 void lanepool_i_thread_record_leave(lanepool_i_thread_record *record);
+/* In a pool without threads: makes the calling thread use another record of the pool in place of
+ * its own; with NULL, none. Returns the record that it has used until now, or NULL. */
+lanepool_i_thread_record *lanepool_i_thread_record_swap(const lanepool_pool *pool,
+                                                        lanepool_i_thread_record *record);
 /* Frees the calling thread's record in a child of fork(), before the pool's memory is freed. */
 void lanepool_i_thread_record_free_in_child(const lanepool_pool *pool);
 /* Makes the pool the only owner of a record without a worker. Its thread has left it, or never

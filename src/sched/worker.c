@@ -213,6 +213,8 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
         task = lanepool_i_ready_ring_take(&worker->queue);
     if (task == NULL)
         task = relieve_next_worker(worker);
+    if (task == NULL && workers->work->is_crowded(workers->owner))
+        task = take_half_of_others(worker);
     if (task == NULL) {
         workers->work->bring_ready(workers->owner, worker);
         task = lanepool_i_ready_ring_take(&worker->queue);
@@ -344,9 +346,24 @@ void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-/* Looks for a task for a while, then sleeps. Returns NULL after a sleep, or if the worker leaves. A
- * searcher never yields: while it waited for its core behind a busy worker, it would still count as
- * searching, and no worker would be woken. */
+/* Leaves the search, naps unless a task is ready, and searches again; sleep.h tells why no work is
+ * lost. The last searcher wakes no other worker for the tasks in the inbox: it leaves them there on
+ * purpose. */
+static void take_nap(lanepool_i_worker *worker)
+{
+    lanepool_i_workers *workers = worker->workers;
+    worker->searching = false;
+    lanepool_i_sleepers_end_search(&workers->sleepers);
+    if (!lanepool_i_workers_have_ready(workers))
+        lanepool_i_nap(LANEPOOL_I_NAP_NS);
+    start_search(worker);
+    restart_quantum(worker);
+}
+
+/* Looks for a task for a while, then sleeps. While the lanes are crowded, looks once, then naps.
+ * Returns NULL after a sleep or a nap, or if the worker leaves. A searcher never yields: while it
+ * waited for its core behind a busy worker, it would still count as searching, and no worker would
+ * be woken. */
 static lanepool_i_task *search_for_task(lanepool_i_worker *worker)
 {
     start_search(worker);
@@ -354,6 +371,10 @@ static lanepool_i_task *search_for_task(lanepool_i_worker *worker)
         lanepool_i_task *task = find_task(worker);
         if (task != NULL || (load_relaxed(&worker->workers->halt) & LANEPOOL_I_HALT_STOP) != 0)
             return task;
+        if (worker->workers->work->is_crowded(worker->workers->owner)) {
+            take_nap(worker);
+            return NULL;
+        }
         for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
             lanepool_i_pause();
     }

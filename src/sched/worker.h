@@ -9,7 +9,12 @@
  *   4. The older half of the next worker's ring, if nothing was taken from that ring since this
  *      worker last checked.
  *   5. Its own ring again, after `bring_ready`, which may route.
- *   6. The older half of any other worker's ring.
+ *   6. The older half of any other worker's ring. While the lanes are crowded, step 6 comes before
+ *      step 5, too: what is ready should run before more is routed.
+ *
+ * While the lanes are crowded, a worker that finds nothing in all these steps naps once it has
+ * routed a batch. Most of what it could route would wait, perhaps for a worker that has no
+ * processor, and would block lanes for all later tasks.
  *
  * After each quantum the worker *looks around* first, for work that only other workers would find:
  * it calls `bring_ready`, then takes the oldest task of the overflow list or of another worker's
@@ -58,6 +63,8 @@ typedef struct lanepool_i_work {
     void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
     /* Brings ready tasks into the worker's ring, if there are tasks to route. */
     void (*bring_ready)(void *owner, lanepool_i_worker *worker);
+    /* Returns true if the lanes are crowded (router.h) and the worker could route more. */
+    bool (*is_crowded)(void *owner);
     /* Returns true if `bring_ready` would find something, in the total order of seq_cst operations.
      */
     bool (*is_work_left)(void *owner, lanepool_i_worker *worker);

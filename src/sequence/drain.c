@@ -15,6 +15,7 @@
 #include "sequence/sequence.h"
 
 #include "base/sizes.h"
+#include "platform/notes.h"
 
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 {
@@ -68,7 +69,9 @@ static void run_batch_locked(lanepool_i_drain *drain)
         if (task->call.future != NULL)
             (void)lanepool_i_future_start(task->call.future);
         lanepool_i_mutex_unlock(&work->lock);
+        lanepool_i_note_acquire(work);
         lanepool_i_sequence_task_run(task, &drain->running);
+        lanepool_i_note_release(work);
         lanepool_i_mutex_lock(&work->lock);
     }
 }

@@ -2,6 +2,7 @@
 #include "sequence/executor.h"
 
 #include "base/versioned.h"
+#include "feature/delay.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ void lanepool_i_executor_release(lanepool_executor *executor)
     }
     void (*release)(void *context) = executor->functions.release;
     void *context = executor->context;
-    lanepool_i_timers_fini(&executor->timers);
+    lanepool_i_timers_fini(&executor->own_timers);
     lanepool_i_mutex_fini(&executor->lock);
     free_executor(executor);
     if (release != NULL)
@@ -128,7 +129,7 @@ static uint64_t fire_due_timers(lanepool_executor *executor)
 {
     uint64_t next_ns;
     lanepool_i_timer *timer;
-    while ((timer = lanepool_i_timers_take_due(&executor->timers, &next_ns)) != NULL)
+    while ((timer = lanepool_i_timers_take_due(executor->timers, &next_ns)) != NULL)
         timer->fire(timer);
     return next_ns;
 }
@@ -158,7 +159,7 @@ static void take_back_alarm(lanepool_executor *executor)
 
 static bool hand_over_to_clock(lanepool_executor *executor)
 {
-    bool started = lanepool_i_timers_start(&executor->timers);
+    bool started = lanepool_i_timers_start(executor->timers);
     lanepool_i_mutex_lock(&executor->lock);
     executor->by_clock = started;
     lanepool_i_mutex_unlock(&executor->lock);
@@ -235,7 +236,9 @@ bool lanepool_i_executor_can_delay(lanepool_executor *executor)
     lanepool_i_mutex_lock(&executor->lock);
     bool by_clock = executor->by_clock;
     lanepool_i_mutex_unlock(&executor->lock);
-    return !by_clock || lanepool_i_timers_start(&executor->timers);
+    if (executor->timers->driver != NULL)
+        return lanepool_i_delays_start_clock(executor->pool) == LANEPOOL_OK;
+    return !by_clock || lanepool_i_timers_start(executor->timers);
 }
 
 /* --- create and destroy --- */
@@ -267,11 +270,12 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
     made->creator = lanepool_i_creator_self();
     made->context = context;
     made->armed_ns = UINT64_MAX;
+    made->timers = &made->own_timers;
     made->by_clock = known.execute_after == NULL;
     atomic_init(&made->references, 1);
     if (!lanepool_i_mutex_init(&made->lock, LANEPOOL_I_LOCK_EXECUTOR))
         goto free_memory;
-    if (!lanepool_i_timers_init(&made->timers, NULL, NULL))
+    if (!lanepool_i_timers_init(&made->own_timers, NULL, NULL, NULL))
         goto fini_lock;
     *executor = made;
     return LANEPOOL_OK;
@@ -293,8 +297,8 @@ lanepool_status lanepool_executor_destroy(lanepool_executor *executor)
     lanepool_i_mutex_unlock(&executor->lock);
     if (used)
         return LANEPOOL_BUSY;
-    lanepool_i_timers_end(&executor->timers);
-    lanepool_i_timers_join(&executor->timers);
+    lanepool_i_timers_end(&executor->own_timers);
+    lanepool_i_timers_join(&executor->own_timers);
     take_back_alarm(executor);
     lanepool_i_executor_release(executor);
     return LANEPOOL_OK;

@@ -20,7 +20,8 @@
  * thread that runs the alarm, or has added a timer, serves the timers: it fires those due and
  * requests the next alarm. One thread at a time does so, so that tasks become due in order; a
  * second thread leaves that to the first. If the executor refuses the alarm, the clock thread takes
- * over for good.
+ * over for good. The executor of a pool without threads uses the pool's timers, which the pool's
+ * driver serves.
  *
  * Lock order: a work's lock, then a future's or the timers'. The executor's lock is held alone.
  */
@@ -72,7 +73,8 @@ struct lanepool_executor {
     lanepool_pool *pool;                   /* I: the pool whose workers it uses, or NULL */
     lanepool_i_creator creator;            /* I */
     _Atomic size_t references;             /* A */
-    lanepool_i_timers timers;              /* of the delayed tasks of all sequences */
+    lanepool_i_timers *timers;             /* I: of the delayed tasks of all sequences */
+    lanepool_i_timers own_timers;          /* these, unless its pool has no threads */
     lanepool_i_mutex lock;
     lanepool_i_list idle_work; /* E: work without a sequence */
     size_t sequences;          /* E: how many use the executor */

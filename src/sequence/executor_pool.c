@@ -5,6 +5,7 @@
 #include "sequence/executor.h"
 
 #include "core/run.h"
+#include "feature/delay.h"
 #include "route/offers.h"
 
 static lanepool_status submit_work_task(void *context, lanepool_work *work)
@@ -22,11 +23,14 @@ lanepool_status lanepool_pool_executor(lanepool_pool *pool, lanepool_executor **
         *executor = NULL;
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_SEQUENCES) || pool->driver != NULL)
+    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_SEQUENCES))
         return LANEPOOL_UNSUPPORTED;
     functions.execute = submit_work_task;
     lanepool_status status = lanepool_executor_create(&functions, pool, executor);
-    if (status == LANEPOOL_OK)
-        (*executor)->pool = pool;
-    return status;
+    if (status != LANEPOOL_OK)
+        return status;
+    (*executor)->pool = pool;
+    if (pool->driver != NULL)
+        (*executor)->timers = &pool->delays->timers;
+    return LANEPOOL_OK;
 }

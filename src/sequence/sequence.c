@@ -1,9 +1,9 @@
 /* Owns sequences as the program uses them: create, submit, cancel, pause; see sequence.h. */
 #include "sequence/sequence.h"
 
-#include "base/deadline.h"
 #include "base/misuse.h"
 #include "core/task_check.h"
+#include "platform/notes.h"
 
 #include <string.h>
 
@@ -69,7 +69,9 @@ lanepool_status lanepool_sequence_submit_after(lanepool_sequence *sequence,
         return status;
     if (delay_ns <= 0)
         return submit_now(sequence, task);
-    return submit_delayed(sequence, task, lanepool_i_deadline((uint64_t)delay_ns));
+    return submit_delayed(
+        sequence, task,
+        lanepool_i_driver_deadline(sequence->work->executor->timers->driver, (uint64_t)delay_ns));
 }
 
 /* --- cancel --- */
@@ -111,6 +113,7 @@ lanepool_status lanepool_sequence_resume(lanepool_sequence *sequence)
     if (sequence == NULL)
         return LANEPOOL_INVALID;
     lanepool_i_sequence_work *work = sequence->work;
+    lanepool_i_note_release(work);
     lanepool_i_mutex_lock(&work->lock);
     sequence->paused = false;
     bool must_hand_over = lanepool_i_drain_begin_locked(sequence);

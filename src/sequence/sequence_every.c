@@ -42,7 +42,8 @@ bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
 /* There is no next run if the task was asked to end, or no clock thread can be started. */
 void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task)
 {
-    uint64_t due_ns = lanepool_i_timer_next_due(&task->periodic->timer, task->timer.due_ns);
+    uint64_t due_ns = lanepool_i_timer_next_due(
+        &task->periodic->timer, task->work->executor->timers->driver, task->timer.due_ns);
     if (lanepool_i_sequence_delay(task->work->sequence, task, due_ns) != LANEPOOL_OK)
         lanepool_i_sequence_task_cancel(task, LANEPOOL_CANCELLED);
 }
@@ -63,7 +64,7 @@ static lanepool_status start_periodic_task(lanepool_sequence *sequence,
     if (task == NULL)
         return status;
     task->periodic = periodic;
-    task->timer.due_ns = lanepool_i_timer_first_due(delay_ns);
+    task->timer.due_ns = lanepool_i_timer_first_due(work->executor->timers->driver, delay_ns);
     if (delay_ns > 0)
         status = lanepool_i_sequence_delay(sequence, task, task->timer.due_ns);
     else

@@ -76,7 +76,7 @@ static bool withdraw_delayed_task(lanepool_sequence *sequence, lanepool_i_sequen
 {
     lanepool_i_mutex_lock(&sequence->work->lock);
     bool found = list_has_task(&sequence->delayed, task, number) &&
-                 lanepool_i_timers_remove(&sequence->work->executor->timers, &task->timer);
+                 lanepool_i_timers_remove(sequence->work->executor->timers, &task->timer);
     if (found) {
         lanepool_i_unlink(&task->link);
         task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
@@ -99,7 +99,7 @@ lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
         task->call.number = number;
         task->state = LANEPOOL_I_SEQUENCE_TASK_DELAYED;
         lanepool_i_list_add(&sequence->delayed, &task->link);
-        lanepool_i_timers_add(&work->executor->timers, &task->timer, due_ns);
+        lanepool_i_timers_add(work->executor->timers, &task->timer, due_ns);
     }
     lanepool_i_mutex_unlock(&work->lock);
     if (cancelled)

@@ -1,5 +1,6 @@
 /* Owns the tasks of sequences, from creation to disposal; see sequence.h. */
 #include "core/run.h"
+#include "platform/notes.h"
 #include "sequence/sequence.h"
 
 #include <string.h>
@@ -37,8 +38,11 @@ lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work
     task->function = description->function;
     task->context = description->context;
     task->callbacks = (lanepool_i_callbacks){ description->release, description->cancelled };
+    lanepool_i_note_release(work);
     if (delayed)
         task->timer.fire = lanepool_i_sequence_task_fires;
+    if (delayed)
+        task->timer.keeps_its_time = work->executor->timers->driver != NULL;
     if (create_task_future(task, description->future, status))
         return task;
     lanepool_i_memory_free(task);
@@ -63,7 +67,7 @@ void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task)
     task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     lanepool_i_unlink(&task->link);
     task->has_late_timer =
-        delayed && !lanepool_i_timers_remove(&task->work->executor->timers, &task->timer);
+        delayed && !lanepool_i_timers_remove(task->work->executor->timers, &task->timer);
 }
 
 /* --- run and dispose --- */
@@ -124,6 +128,7 @@ void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task, lanepool_st
                                .is_cancelling = true };
     if (task->callbacks.cancelled != NULL) {
         lanepool_i_thread_drains_set(&frame);
+        lanepool_i_note_acquire(task->work);
         task->callbacks.cancelled(task->context, why);
         lanepool_i_thread_drains_set(frame.outer);
     }

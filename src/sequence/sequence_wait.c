@@ -8,7 +8,7 @@
  * Waiters are called under the work's lock: when a drain leaves, when the work becomes HANDED_OVER,
  * and when tasks are cancelled.
  */
-#include "base/deadline.h"
+#include "platform/notes.h"
 #include "route/pool.h"
 #include "sequence/sequence.h"
 
@@ -51,17 +51,27 @@ typedef struct wait_frame {
     bool helps;
 } wait_frame;
 
-static bool init_wait_frame(wait_frame *frame, bool helps, uint64_t deadline_ns)
+static lanepool_i_driver *driver_of(const lanepool_i_sequence_work *work)
+{
+    return work->executor->timers->driver;
+}
+
+/* Without a driver, waits for other threads only. */
+static bool init_wait_frame(wait_frame *frame, lanepool_i_driver *driver, bool helps,
+                            uint64_t deadline_ns)
 {
     frame->called = 0;
     frame->received = 0;
     frame->helps = helps;
-    return lanepool_i_waiter_init(&frame->waiter, deadline_ns);
+    bool has_semaphore = lanepool_i_waiter_init(&frame->waiter, deadline_ns);
+    frame->waiter.driver = driver;
+    return has_semaphore;
 }
 
 static bool sleep_until_posted(wait_frame *frame, uint64_t deadline_ns)
 {
-    bool posted = lanepool_i_semaphore_wait_until(&frame->waiter.semaphore, deadline_ns);
+    bool posted =
+        lanepool_i_driver_wait(frame->waiter.driver, &frame->waiter.semaphore, deadline_ns);
     frame->received += posted;
     return posted;
 }
@@ -73,7 +83,7 @@ static bool help_or_sleep_locked(wait_frame *frame, lanepool_i_sequence_work *wo
 {
     if (frame->helps && lanepool_i_drain_here_locked(work, until)) {
         lanepool_i_mutex_lock(&work->lock);
-        return lanepool_i_clock_now() < frame->waiter.deadline_ns;
+        return lanepool_i_driver_now(frame->waiter.driver) < frame->waiter.deadline_ns;
     }
     lanepool_i_waiter_enter_locked(&frame->waiter, &work->sequence->waiters);
     lanepool_i_mutex_unlock(&work->lock);
@@ -98,7 +108,7 @@ static bool is_busy_locked(const lanepool_sequence *sequence)
 
 /* Creates a semaphore only if it has to wait. */
 static lanepool_status
-wait_while_condition(lanepool_sequence *sequence, bool helps,
+wait_while_condition(lanepool_sequence *sequence, lanepool_i_driver *driver, bool helps,
                      bool (*condition_locked)(const lanepool_sequence *sequence),
                      uint64_t deadline_ns)
 {
@@ -107,9 +117,10 @@ wait_while_condition(lanepool_sequence *sequence, bool helps,
     lanepool_i_mutex_lock(&work->lock);
     bool must_wait = condition_locked(sequence);
     lanepool_i_mutex_unlock(&work->lock);
+    lanepool_i_note_acquire(work);
     if (!must_wait || deadline_ns == 0)
         return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
-    if (!init_wait_frame(&frame, helps, deadline_ns))
+    if (!init_wait_frame(&frame, driver, helps, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&work->lock);
     bool in_time = true;
@@ -117,6 +128,7 @@ wait_while_condition(lanepool_sequence *sequence, bool helps,
         in_time = help_or_sleep_locked(&frame, work, NULL);
     lanepool_i_mutex_unlock(&work->lock);
     lanepool_i_waiter_fini(&frame.waiter);
+    lanepool_i_note_acquire(work);
     return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
 }
 
@@ -128,12 +140,15 @@ lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wai
     lanepool_status status = check_may_wait(sequence->work, &helps);
     if (status != LANEPOOL_OK)
         return status;
-    return wait_while_condition(sequence, helps, is_busy_locked, lanepool_i_deadline(wait_max_ns));
+    lanepool_i_driver *driver = driver_of(sequence->work);
+    return wait_while_condition(sequence, driver, helps, is_busy_locked,
+                                lanepool_i_driver_deadline(driver, wait_max_ns));
 }
 
+/* A drain that runs is on another thread, or this call would be a deadlock. */
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
 {
-    return wait_while_condition(sequence, false, is_running_locked, UINT64_MAX);
+    return wait_while_condition(sequence, NULL, false, is_running_locked, UINT64_MAX);
 }
 
 /* --- for one of its tasks --- */
@@ -158,6 +173,7 @@ static bool remove_listener(wait_frame *frame, lanepool_future *future,
 {
     if (lanepool_i_future_unlisten(future, listener))
         return false;
+    frame->waiter.driver = NULL;
     while (frame->received < frame->called + 1)
         (void)sleep_until_posted(frame, UINT64_MAX);
     return true;
@@ -167,7 +183,7 @@ static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_fu
                                      bool helps, uint64_t deadline_ns)
 {
     wait_frame frame;
-    if (!init_wait_frame(&frame, helps, deadline_ns))
+    if (!init_wait_frame(&frame, driver_of(work), helps, deadline_ns))
         return LANEPOOL_NO_RESOURCE;
     lanepool_i_listener listener = { .semaphore = &frame.waiter.semaphore };
     bool complete = !lanepool_i_future_listen(future, &listener);
@@ -181,7 +197,7 @@ static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_fu
     return complete ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }
 
-static lanepool_status await_task(lanepool_future *future, uint64_t deadline_ns)
+static lanepool_status await_task(lanepool_future *future, uint64_t wait_max_ns)
 {
     bool helps;
     lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);
@@ -189,12 +205,24 @@ static lanepool_status await_task(lanepool_future *future, uint64_t deadline_ns)
         return LANEPOOL_OK;
     lanepool_status status = check_may_wait(work, &helps);
     if (status == LANEPOOL_OK)
-        status = wait_for_task(work, future, helps, deadline_ns);
+        status = wait_for_task(work, future, helps,
+                               lanepool_i_driver_deadline(driver_of(work), wait_max_ns));
     lanepool_i_executor_release(work->executor);
     return status;
+}
+
+static lanepool_i_driver *driver_of_task(lanepool_future *future)
+{
+    lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);
+    if (work == NULL)
+        return NULL;
+    lanepool_i_driver *driver = driver_of(work);
+    lanepool_i_executor_release(work->executor);
+    return driver;
 }
 
 const lanepool_i_future_owner lanepool_i_sequence_future_owner = {
     .cancel = lanepool_i_sequence_cancel_task,
     .await = await_task,
+    .driver = driver_of_task,
 };

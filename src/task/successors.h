@@ -12,9 +12,10 @@
 
 typedef struct lanepool_i_edge lanepool_i_edge;
 
+/* Guards: A atomic, R role's holder. */
 struct lanepool_i_edge {
-    lanepool_i_edge *next;
-    lanepool_i_task *waiting;
+    _Atomic(lanepool_i_edge *) next; /* A */
+    lanepool_i_task *waiting;        /* R */
 };
 
 typedef _Atomic(lanepool_i_edge *) lanepool_i_successors;
@@ -37,7 +38,7 @@ static inline bool lanepool_i_successors_push(lanepool_i_successors *successors,
     do {
         if (top == LANEPOOL_I_CLOSED)
             return false;
-        edge->next = top;
+        store_relaxed(&edge->next, top);
     } while (!cas_acq_rel(successors, &top, edge));
     return true;
 }

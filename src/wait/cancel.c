@@ -38,6 +38,7 @@
 #include "feature/pump.h"
 #include "feature/retry.h"
 #include "observe/take_census.h"
+#include "platform/notes.h"
 #include "route/entries.h"
 #include "route/lane_handle.h"
 #include "route/pool.h"
@@ -203,8 +204,11 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
     lanepool_pool *pool = pin_pool_of_pending(future);
-    if (pool == NULL)
+    if (pool == NULL) {
+        lanepool_i_note_acquire(future);
         return future->owner != NULL ? future->owner->cancel(future) : LANEPOOL_DONE;
+    }
+    lanepool_i_note_release(&pool->notes.controls);
     lanepool_status status = cancel_in_pool(pool, future);
     lanepool_i_lifecycle_unpin(&pool->lifecycle);
     return status;
@@ -487,7 +491,10 @@ static lanepool_status enter_and_cancel(lanepool_pool *pool, lanepool_lane *hand
 {
     lanepool_i_thread_record *record;
     lanepool_status status = lanepool_i_pool_enter(pool, &record);
-    return status == LANEPOOL_OK ? cancel_several(pool, record, handle, NULL, count) : status;
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_note_release(&pool->notes.controls);
+    return cancel_several(pool, record, handle, NULL, count);
 }
 
 lanepool_status lanepool_lane_cancel(lanepool_lane *lane, size_t *count)

@@ -4,10 +4,10 @@
  */
 #include "route/waiters.h"
 
-#include "base/deadline.h"
 #include "core/run.h"
 #include "feature/pump.h"
 #include "future/attempts.h"
+#include "platform/notes.h"
 #include "route/pool.h"
 #include "wait/deadlock.h"
 #include "wait/future_wait.h"
@@ -202,9 +202,14 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
 
 /* --- waiting outside --- */
 
-/* Under the lock a pending task cannot end, so its pool is not gone. */
+/* Under the lock a pending task cannot end, so its pool is not gone. In a child of a fork, another
+ * thread of the parent may have held the lock. */
 lanepool_i_driver *lanepool_i_future_driver(lanepool_future *future)
 {
+    if (!lanepool_i_future_is_here(future))
+        return NULL;
+    if (future->owner != NULL)
+        return future->owner->driver(future);
     lanepool_i_mutex_lock(&future->lock);
     bool pends = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE && future->pool != NULL;
     lanepool_i_driver *driver = pends ? future->pool->driver : NULL;
@@ -212,9 +217,9 @@ lanepool_i_driver *lanepool_i_future_driver(lanepool_future *future)
     return driver;
 }
 
-static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_ns)
+static lanepool_status wait_outside(lanepool_future *future, lanepool_i_driver *driver,
+                                    uint64_t deadline_ns)
 {
-    lanepool_i_driver *driver = lanepool_i_future_driver(future);
     lanepool_i_semaphore semaphore;
     if (!lanepool_i_semaphore_init(&semaphore))
         return LANEPOOL_NO_RESOURCE;
@@ -236,12 +241,14 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
 enum future_state { COMPLETE, PENDING, PENDING_FORKED };
 
 /* Reads from the pool under the lock: there a pending task cannot end, so the pool is not gone. */
-static enum future_state read_state(lanepool_future *future, lanepool_pool **pool)
+static enum future_state read_state(lanepool_future *future, lanepool_pool **pool,
+                                    lanepool_i_driver **driver)
 {
     lanepool_i_mutex_lock(&future->lock);
     enum future_state state =
         lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE ? COMPLETE : PENDING;
     *pool = future->pool;
+    *driver = state == PENDING && *pool != NULL ? (*pool)->driver : NULL;
     if (state == PENDING && *pool != NULL && lanepool_i_pool_is_forked(*pool))
         state = PENDING_FORKED;
     lanepool_i_mutex_unlock(&future->lock);
@@ -256,22 +263,25 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_max_
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
+    lanepool_i_driver *driver;
     lanepool_status status = LANEPOOL_OK;
-    enum future_state state = read_state(future, &pool);
+    enum future_state state = read_state(future, &pool, &driver);
     if (state == PENDING_FORKED)
         return LANEPOOL_FORKED;
     if (state == PENDING) {
         if (wait_max_ns == 0)
             return LANEPOOL_TIMED_OUT;
         lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
-        uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
+        uint64_t deadline_ns = lanepool_i_driver_deadline(driver, wait_max_ns);
         if (future->owner != NULL)
-            status = future->owner->await(future, deadline_ns);
+            status = future->owner->await(future, wait_max_ns);
         else if (record != NULL && lanepool_i_thread_is_inside_pool(record))
             status = wait_inside(pool, record, future, deadline_ns);
         else
-            status = wait_outside(future, deadline_ns);
+            status = wait_outside(future, driver, deadline_ns);
     }
+    if (status == LANEPOOL_OK)
+        lanepool_i_note_acquire(future);
     if (status == LANEPOOL_OK && result != NULL)
         *result = future->result;
     return status;
@@ -284,15 +294,18 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
-    if (read_state(future, &pool) == PENDING_FORKED)
+    lanepool_i_driver *driver;
+    if (read_state(future, &pool, &driver) == PENDING_FORKED)
         return LANEPOOL_FORKED;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
     if (listener == NULL)
         return LANEPOOL_NOMEM;
     *listener = (lanepool_i_listener){ .then = then, .context = context, .is_owned = true };
+    lanepool_i_note_release(future);
     if (lanepool_i_future_listen(future, listener))
         return LANEPOOL_OK;
     lanepool_i_memory_free(listener);
+    lanepool_i_note_acquire(future);
     then(context, &future->result);
     return LANEPOOL_OK;
 }

@@ -4,10 +4,10 @@
  */
 #include "lanepool/future.h"
 
-#include "base/deadline.h"
 #include "base/misuse.h"
 #include "base/versioned.h"
 #include "future/member.h"
+#include "platform/notes.h"
 #include "sched/thread_record.h"
 #include "wait/future_wait.h"
 
@@ -150,6 +150,17 @@ static void remove_cursor(lanepool_group *group, lanepool_i_member_link *cursor)
 
 /* --- waiting for all --- */
 
+/* Returns the driver of the newest member's pool, if that has no threads; else NULL. */
+static lanepool_i_driver *newest_driver(lanepool_group *group)
+{
+    lanepool_i_member *member = get_newest_before(group, &group->members.ends);
+    if (member == NULL)
+        return NULL;
+    lanepool_i_driver *driver = lanepool_i_future_driver(&member->future);
+    lanepool_i_future_release(&member->future);
+    return driver;
+}
+
 /* The newest first: when it has ended, most others usually have, too. */
 lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
 {
@@ -157,16 +168,20 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
         return LANEPOOL_INVALID;
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
+    const lanepool_i_driver *driver = newest_driver(group);
+    uint64_t deadline_ns = lanepool_i_driver_deadline(driver, wait_max_ns);
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_member_link cursor;
     lanepool_i_member *member;
     enter_cursor(group, &cursor);
     while (status == LANEPOOL_OK && (member = get_newest_before(group, &cursor.link)) != NULL) {
-        status = lanepool_future_wait(&member->future, lanepool_i_deadline_left(deadline_ns), NULL);
+        status = lanepool_future_wait(&member->future,
+                                      lanepool_i_driver_deadline_left(driver, deadline_ns), NULL);
         lanepool_i_future_release(&member->future);
     }
     remove_cursor(group, &cursor);
+    if (status == LANEPOOL_OK)
+        lanepool_i_note_acquire(group);
     return status;
 }
 
@@ -240,21 +255,10 @@ static lanepool_status try_to_take_completion(lanepool_group *group, lanepool_i_
     return status;
 }
 
-/* Returns the driver of the newest member's pool, if that has no threads; else NULL. */
-static lanepool_i_driver *find_driver(lanepool_group *group)
-{
-    lanepool_i_member *member = get_newest_before(group, &group->members.ends);
-    if (member == NULL)
-        return NULL;
-    lanepool_i_driver *driver = lanepool_i_future_driver(&member->future);
-    lanepool_i_future_release(&member->future);
-    return driver;
-}
-
 /* Sleeps until the waiter is called. Returns false if its deadline has passed. */
 static bool sleep_for_completion(lanepool_group *group, lanepool_i_waiter *waiter)
 {
-    waiter->driver = find_driver(group);
+    waiter->driver = newest_driver(group);
     return lanepool_i_waiter_sleep(waiter, &group->lock);
 }
 
@@ -292,7 +296,8 @@ static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_max_ns
         return LANEPOOL_DEADLOCK;
     if (is_of_parent_process(group))
         return LANEPOOL_FORKED;
-    return wait_to_take_completion(group, lanepool_i_deadline(wait_max_ns), taken);
+    return wait_to_take_completion(
+        group, lanepool_i_driver_deadline(newest_driver(group), wait_max_ns), taken);
 }
 
 lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns,
@@ -306,6 +311,7 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns,
     lanepool_status status = try_to_take_completion(group, NULL, &taken);
     if (status == LANEPOOL_TIMED_OUT && wait_max_ns > 0)
         status = wait_for_next(group, wait_max_ns, &taken);
+    lanepool_i_note_acquire(group);
     if (status != LANEPOOL_OK)
         return status;
     *completion =

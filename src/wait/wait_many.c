@@ -6,7 +6,6 @@
  */
 #include "lanepool/future.h"
 
-#include "base/deadline.h"
 #include "core/run.h"
 #include "future/future.h"
 #include "route/offers.h"
@@ -23,6 +22,15 @@ static bool are_futures(lanepool_future *const *futures, size_t count)
     return true;
 }
 
+/* Returns the driver of the first task that is pending in a pool without threads, or NULL. */
+static lanepool_i_driver *find_any_driver(lanepool_future *const *futures, size_t count)
+{
+    lanepool_i_driver *driver = NULL;
+    for (size_t i = 0; i < count && driver == NULL; i++)
+        driver = lanepool_i_future_driver(futures[i]);
+    return driver;
+}
+
 /* --- all --- */
 
 lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t future_count,
@@ -30,10 +38,12 @@ lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t
 {
     if (!are_futures(futures, future_count))
         return LANEPOOL_INVALID;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
+    lanepool_i_driver *driver = find_any_driver(futures, future_count);
+    uint64_t deadline_ns = lanepool_i_driver_deadline(driver, wait_max_ns);
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < future_count && status == LANEPOOL_OK; i++)
-        status = lanepool_future_wait(futures[i], lanepool_i_deadline_left(deadline_ns), NULL);
+        status = lanepool_future_wait(futures[i],
+                                      lanepool_i_driver_deadline_left(driver, deadline_ns), NULL);
     return status;
 }
 
@@ -80,16 +90,36 @@ static lanepool_status find_ended(lanepool_future *const *futures, size_t count,
     return found;
 }
 
-/* Makes a step of a pool without threads that one of the tasks is in. Returns false if there is no
- * step to make. */
-static bool step_one(lanepool_future *const *futures, size_t count)
+/* Makes a step of a pool without threads that one of the tasks is in, or lets the time of such a
+ * pool pass, by the deadline. Returns false if there is nothing left to do. */
+static bool step_one(lanepool_future *const *futures, size_t count, bool in_time,
+                     uint64_t deadline_ns)
 {
     for (size_t i = 0; i < count; i++) {
         lanepool_i_driver *driver = lanepool_i_future_driver(futures[i]);
-        if (driver != NULL && driver->step(driver))
+        if (driver == NULL || lanepool_i_driver_now(driver) >= deadline_ns)
+            continue;
+        if (in_time ? driver->pass_time(driver, deadline_ns) : driver->step(driver))
             return true;
     }
     return false;
+}
+
+/* Makes steps until a task has ended, or nothing is left to do. */
+static lanepool_status step_until_ended(lanepool_future *const *futures, size_t count,
+                                        uint64_t deadline_ns, size_t *index)
+{
+    lanepool_status status = LANEPOOL_TIMED_OUT;
+    bool stepped = true;
+    while (stepped && status == LANEPOOL_TIMED_OUT) {
+        stepped = step_one(futures, count, false, deadline_ns);
+        status = find_ended(futures, count, index);
+        if (!stepped && status == LANEPOOL_TIMED_OUT) {
+            stepped = step_one(futures, count, true, deadline_ns);
+            status = find_ended(futures, count, index);
+        }
+    }
+    return status;
 }
 
 /* Returns true if a task is pending in a pool with threads, or of a sequence. */
@@ -125,8 +155,9 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
         return status;
     if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
-    while (status == LANEPOOL_TIMED_OUT && step_one(futures, future_count))
-        status = find_ended(futures, future_count, index);
+    uint64_t deadline_ns =
+        lanepool_i_driver_deadline(find_any_driver(futures, future_count), wait_max_ns);
+    status = step_until_ended(futures, future_count, deadline_ns, index);
     if (status != LANEPOOL_TIMED_OUT || !may_end_without_steps(futures, future_count))
         return status;
     if (future_count > SIZE_MAX / sizeof(lanepool_i_listener))
@@ -135,7 +166,7 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
         lanepool_i_memory_alloc(future_count * sizeof(lanepool_i_listener));
     if (listeners == NULL)
         return LANEPOOL_NOMEM;
-    status = wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_max_ns));
+    status = wait_for_any(futures, future_count, listeners, deadline_ns);
     lanepool_i_memory_free(listeners);
     if (status == LANEPOOL_OK)
         status = find_ended(futures, future_count, index);
@@ -143,6 +174,11 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
 }
 
 /* --- tasks that conflict with some claims --- */
+
+static uint64_t left_until(const lanepool_pool *pool, uint64_t deadline_ns)
+{
+    return lanepool_i_driver_deadline_left(pool->driver, deadline_ns);
+}
 
 /* If the wait fails, the task is cancelled, so that it does not block others. */
 static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_claim *claims,
@@ -156,10 +192,10 @@ static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_cl
     task.claim_count = count;
     task.future = &future;
     lanepool_status status =
-        lanepool_pool_submit_within(pool, &task, lanepool_i_deadline_left(deadline_ns));
+        lanepool_pool_submit_within(pool, &task, left_until(pool, deadline_ns));
     if (status != LANEPOOL_OK)
         return status == LANEPOOL_FULL ? LANEPOOL_TIMED_OUT : status;
-    status = lanepool_future_wait(future, lanepool_i_deadline_left(deadline_ns), result);
+    status = lanepool_future_wait(future, left_until(pool, deadline_ns), result);
     if (status != LANEPOOL_OK && lanepool_future_cancel(future) == LANEPOOL_DONE &&
         lanepool_future_wait(future, 0, result) == LANEPOOL_OK)
         status = LANEPOOL_OK; /* it has ended just now */
@@ -178,7 +214,7 @@ lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_cl
         return LANEPOOL_UNSUPPORTED;
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_status status = LANEPOOL_OK;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
+    uint64_t deadline_ns = lanepool_i_driver_deadline(pool->driver, wait_max_ns);
     while (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
         status = wait_behind_claims(pool, claims, claim_count, deadline_ns, &result);
     return status;

@@ -55,6 +55,12 @@ static lanepool_i_rank *task_rank(const lanepool_pool *pool, lanepool_i_task *ta
     return lanepool_i_features_room(pool, &lanepool_i_feature_priority, task);
 }
 
+/* Coarse, unless the pool has a clock of its own. */
+static uint64_t rank_clock_now(const lanepool_pool *pool)
+{
+    return pool->driver != NULL ? lanepool_i_driver_now(pool->driver) : lanepool_i_clock_coarse();
+}
+
 static void lock_ranks(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->workers.overflow_lock);
@@ -168,7 +174,7 @@ static void raise_transitively(struct inheritance *inheritance)
 
 static struct inheritance begin_inheritance(lanepool_pool *pool, uint8_t level)
 {
-    return (struct inheritance){ queue_of(pool), NULL, lanepool_i_clock_coarse(), level };
+    return (struct inheritance){ queue_of(pool), NULL, rank_clock_now(pool), level };
 }
 
 /* Raises all tasks that this one waits for. Returns true if a level has changed. */
@@ -311,7 +317,7 @@ static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
     lanepool_i_rank *rank = task_rank(pool, task);
     unlink_all_entries(rank);
     lanepool_i_priority_queue_raise(queue_of(pool), rank, LANEPOOL_PRIORITY_MAX,
-                                    lanepool_i_clock_coarse());
+                                    rank_clock_now(pool));
     unlock_ranks(pool);
 }
 
@@ -335,7 +341,7 @@ static void hand_back_priority(lanepool_pool *pool, lanepool_i_task *task,
 static void add_by_level(lanepool_i_ready_order *order, lanepool_i_tasks *ready)
 {
     struct priorities *priorities = (struct priorities *)order;
-    uint64_t now_ns = lanepool_i_clock_coarse();
+    uint64_t now_ns = rank_clock_now(priorities->pool);
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(ready)) != NULL)
         lanepool_i_priority_queue_add(&priorities->queue, task_rank(priorities->pool, task),
@@ -346,6 +352,14 @@ static lanepool_i_task *take_highest(lanepool_i_ready_order *order)
 {
     struct priorities *priorities = (struct priorities *)order;
     return lanepool_i_priority_queue_take(&priorities->queue, lanepool_i_clock_coarse());
+}
+
+/* In a pool without threads, any task of the highest level: with several workers, each of them
+ * might have become ready first. */
+static lanepool_i_task *draw_highest(lanepool_i_ready_order *order)
+{
+    struct priorities *priorities = (struct priorities *)order;
+    return lanepool_i_priority_queue_draw(&priorities->queue, priorities->pool->driver);
 }
 
 static void visit_by_level(lanepool_i_ready_order *order,
@@ -367,7 +381,9 @@ static void open_priorities(lanepool_pool *pool, void *part)
     uint64_t age_ns = pool->options.priority_age_ns;
     struct priorities *priorities = part;
     *priorities = (struct priorities){
-        .order = { .add = add_by_level, .take = take_highest, .each = visit_by_level },
+        .order = { .add = add_by_level,
+                   .take = pool->options.step_seed != 0 ? draw_highest : take_highest,
+                   .each = visit_by_level },
         .queue = { .age_ns = age_ns != 0 ? age_ns : AGE_NS_DEFAULT },
         .pool = pool,
     };

@@ -54,16 +54,37 @@ static void raise_aged(lanepool_i_priority_queue *queue, uint64_t now_ns)
     }
 }
 
-lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns)
+/* There is one. */
+static lanepool_i_rank *find_first(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
-    if (queue->count == 0)
-        return NULL;
     if (queue->age_ns != LANEPOOL_FOREVER)
         raise_aged(queue, now_ns);
     size_t level = LANEPOOL_PRIORITY_MAX;
     while (queue->lists[level].first == NULL)
         level--;
-    lanepool_i_rank *rank = queue->lists[level].first;
+    return queue->lists[level].first;
+}
+
+lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns)
+{
+    if (queue->count == 0)
+        return NULL;
+    lanepool_i_rank *rank = find_first(queue, now_ns);
+    unlink_ready(queue, rank);
+    return rank->task;
+}
+
+lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue,
+                                                lanepool_i_driver *driver)
+{
+    if (queue->count == 0)
+        return NULL;
+    lanepool_i_rank *rank = find_first(queue, lanepool_i_driver_now(driver));
+    uint64_t count = 0;
+    for (const lanepool_i_rank *each = rank; each != NULL; each = each->next)
+        count++;
+    for (uint64_t at = driver->draw(driver, count); at > 0; at--)
+        rank = rank->next;
     unlink_ready(queue, rank);
     return rank->task;
 }

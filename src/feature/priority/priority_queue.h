@@ -18,6 +18,7 @@
 #ifndef LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
 #define LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
 
+#include "base/driver.h"
 #include "feature/priority/rank.h"
 
 /* Guards: I immutable, P the overflow list's lock. */
@@ -33,8 +34,11 @@ typedef struct lanepool_i_priority_queue {
 /* Adds a task that has become ready, or is put back. */
 void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                    uint64_t now_ns);
-/* Takes the first task of the highest level. Returns NULL if there is none. */
+/* Takes the first task of the highest level. With a driver, takes one that the driver draws from
+ * that level. Returns NULL if there is none. */
 lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns);
+lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue,
+                                                lanepool_i_driver *driver);
 /* Sets the task's level, which must be higher than before. */
 void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                      uint8_t level, uint64_t now_ns);
