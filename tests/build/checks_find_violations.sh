@@ -49,6 +49,7 @@ check() { # check <name> <directory below the project>
     prose) python3 -B "$here/prose.py" "$place/p" src ;;
     drawings) python3 -B "$drawn/draw.py" --check ;;
     documented) python3 -B "$here/documented.py" "$place/p" ;;
+    options) python3 -B "$here/options.py" "$place/p" ;;
     links) python3 -B "$here/links.py" "$place/p/docs" ;;
     *) bash "$here/$1.sh" "$place/p$2" ;;
     esac
@@ -147,6 +148,25 @@ if command -v python3 >/dev/null; then
     passes prose ""
     echo '/* Who lies down is to''ld by whoever comes. */' >>"$place/p/src/low/low.h"
     finds "a sentence to be read twice" prose ""
+fi
+
+# Makes a project whose pools have two options, which are paired.
+fresh_options() {
+    fresh
+    mkdir "$place/p/tests/contract"
+    printf '%s\n' 'typedef struct lanepool_options {' '    size_t struct_size; /**< its; size */' \
+        '    unsigned workers;' '    lanepool_layout layout;' '} lanepool_options;' \
+        >"$place/p/include/lanepool/pool.h"
+    printf '%s\n' 'static const struct setting settings[] = {' \
+        '    { "workers", "more", ANY, { .workers = 3 } },' '};' 'options.layout = sort;' \
+        >"$place/p/tests/contract/option_pairs.c"
+}
+
+if command -v python3 >/dev/null; then
+    fresh_options
+    passes options ""
+    sed -i 's/    unsigned workers;/&\n    bool later;/' "$place/p/include/lanepool/pool.h"
+    finds "an option without a row" options ""
 fi
 
 # Makes a project with one drawing, which is missing.

@@ -59,7 +59,7 @@ static void works_with(lanepool_options *options)
             lanepool_future_release(futures[i]);
         }
     }
-    expect(store.bytes > (size_t)1 << 20);
+    expect(store_bytes(&store) > (size_t)1 << 20);
     pool_end(pool);
     expect_eq(store.count, 20); /* the futures remain */
     for (int i = 0; i < 20; i++) {

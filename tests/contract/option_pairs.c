@@ -2,10 +2,12 @@
  * Each option of a pool with each other option, in pools of each sort: what the creation answers,
  * and that the pool works.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/process.h"
 #include "support/step.h"
 #include "support/store.h"
 #include "support/test.h"
@@ -18,7 +20,10 @@ enum {
     WORKERS_RULE = 8,
     PER_KEY = KEYS | RULE,
     CLAIMING = KEYS | WORKERS_KEYS,
-    ANY = PER_KEY | WORKERS_KEYS | WORKERS_RULE
+    ANY = PER_KEY | WORKERS_KEYS | WORKERS_RULE,
+    /* Not sorts: a setting for a pool without threads, and one that such a pool does not offer. */
+    STEPPED = 16,
+    THREADED = 32
 };
 
 enum { WORKERS = 2, STEPS = 6, REFUSALS_MAX = 8 };
@@ -62,6 +67,12 @@ static void ignore_error(void *user, const lanepool_error *error)
 {
     (void)user;
     (void)error;
+}
+
+static void ignore_check(void *user, const lanepool_failed_check *failed)
+{
+    (void)user;
+    (void)failed;
 }
 
 static size_t name_key(void *user, lanepool_key key, char *text, size_t size)
@@ -116,16 +127,21 @@ struct setting {
     lanepool_options values; /* those that are not 0 are set */
 };
 
+/* This program is not built with ThreadSanitizer. */
+#define NOWHERE         (1u << 31)
 #define TOO_MANY_EVENTS (LANEPOOL_TRACE_EVENTS_MAX + 1)
+/* Sanitizers need more stack. */
+#define LEAST_STACK (PROCESS_IS_SANITIZED ? (size_t)4 << 20 : (size_t)PTHREAD_STACK_MIN)
 
 static const struct setting settings[] = {
+    { "layout", "unknown", 0, { .layout = (lanepool_layout)2 } },
     { "routing", "auto", ANY, { .routing = LANEPOOL_ROUTING_AUTO } },
     { "routing", "submitter", ANY, { .routing = LANEPOOL_ROUTING_SUBMITTER } },
     { "routing", "unknown", 0, { .routing = (lanepool_routing)3 } },
     { "workers", "more", ANY, { .workers = WORKERS + 1 } },
     { "workers", "too many", 0, { .workers = LANEPOOL_WORKERS_MAX + 1 } },
-    { "workers_min", "elastic", PER_KEY, { .workers_min = 1 } },
-    { "workers_min", "not idle", PER_KEY, { .workers_min = 1, .worker_idle_ns = 1 } },
+    { "workers_min", "elastic", PER_KEY | THREADED, { .workers_min = 1 } },
+    { "workers_min", "not idle", PER_KEY | THREADED, { .workers_min = 1, .worker_idle_ns = 1 } },
     { "workers_min", "above workers", 0, { .workers_min = WORKERS + 2 } },
     { "workers_min", "only idle time", 0, { .worker_idle_ns = 1 } },
     { "pending_max", "one", ANY, { .pending_max = 1 } },
@@ -137,6 +153,8 @@ static const struct setting settings[] = {
     { "quantum_ns", "short", ANY, { .quantum_ns = 1 } },
     { "quantum_ns", "longest", ANY, { .quantum_ns = UINT64_MAX } },
     { "on_error", "given", ANY, { .on_error = ignore_error } },
+    { "on_check", "given", ANY, { .on_check = ignore_check } },
+    { "user", "given", ANY, { .user = &store } },
     { "trace_events", "few", ANY, { .trace_events = 16 } },
     { "trace_events", "too many", 0, { .trace_events = TOO_MANY_EVENTS } },
     { "key_name", "given", ANY, { .key_name = name_key } },
@@ -145,9 +163,17 @@ static const struct setting settings[] = {
     { "drain_waits_for_delayed", "true", ANY, { .drain_waits_for_delayed = true } },
     { "name", "given", ANY, { .name = "pairs" } },
     { "worker_start", "given", ANY, { .worker_start = begin_shift, .worker_stop = end_shift } },
-    { "slow tasks", "given", ANY, { .on_slow_task = ignore_slow_task, .slow_task_ns = 1 } },
+    { "slow tasks",
+      "at once",
+      ANY | THREADED,
+      { .on_slow_task = ignore_slow_task, .slow_task_ns = 1 } },
+    { "slow tasks",
+      "never",
+      ANY | THREADED,
+      { .on_slow_task = ignore_slow_task, .slow_task_ns = UINT64_MAX } },
     { "slow tasks", "only time", 0, { .slow_task_ns = 1 } },
-    { "stalls", "given", ANY, { .on_stalled = ignore_stall, .stalled_ns = 1 } },
+    { "stalls", "at once", ANY | THREADED, { .on_stalled = ignore_stall, .stalled_ns = 1 } },
+    { "stalls", "never", ANY | THREADED, { .on_stalled = ignore_stall, .stalled_ns = UINT64_MAX } },
     { "stalls", "only time", 0, { .stalled_ns = 1 } },
     { "allocator", "counting", ANY, { .allocator = &allocator } },
     { "allocator", "half", 0, { .allocator = &half_an_allocator } },
@@ -161,9 +187,21 @@ static const struct setting settings[] = {
     { "on_failure", "unknown", 0, { .on_failure = &ends_unknown } },
     { "priorities", "default age", PER_KEY, { .priorities = true } },
     { "priorities", "short age", PER_KEY, { .priorities = true, .priority_age_ns = 1 } },
+    { "priorities",
+      "no age",
+      PER_KEY,
+      { .priorities = true, .priority_age_ns = LANEPOOL_FOREVER } },
     { "priorities", "only age", 0, { .priority_age_ns = 1 } },
+    { "worker_stack_size", "least", ANY, { .worker_stack_size = LEAST_STACK } },
     { "worker_stack_size", "large", ANY, { .worker_stack_size = (size_t)5 << 20 } },
     { "worker_stack_size", "too small", 0, { .worker_stack_size = 1 } },
+    { "step_seed", "least", PER_KEY | STEPPED, { .step_seed = 1 } },
+    { "step_seed", "most", PER_KEY | STEPPED, { .step_seed = UINT64_MAX } },
+    { "step_plain_from", "first", ANY, { .step_plain_from = 1 } },
+    { "checks", "a rule", ANY & ~CLAIMING, { .checks = LANEPOOL_CHECK_RULE } },
+    { "checks", "claims", PER_KEY & ~CLAIMING, { .checks = LANEPOOL_CHECK_RULE_CLAIMS } },
+    { "checks", "accesses", NOWHERE, { .checks = LANEPOOL_CHECK_ACCESSES } },
+    { "checks", "unknown", 0, { .checks = 8 } },
 };
 
 enum { SETTINGS_COUNT = sizeof settings / sizeof settings[0] };
@@ -200,6 +238,9 @@ static lanepool_status answer_to(unsigned sort, const struct setting *a, const s
 {
     if (a->sorts == 0 || b->sorts == 0) {
         return LANEPOOL_INVALID;
+    }
+    if (((a->sorts | b->sorts) & (STEPPED | THREADED)) == (STEPPED | THREADED)) {
+        return LANEPOOL_UNSUPPORTED;
     }
     return a->sorts & b->sorts & sort ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }

@@ -119,6 +119,15 @@ Test(replay, a_task_is_first_seen_at_its_end)
     lanepool_replay_destroy(replay);
 }
 
+Test(replay, a_task_that_is_first_seen_as_it_enters_a_lane_waits)
+{
+    lanepool_replay *replay = replay_make(0);
+
+    tell(replay, 10, LANEPOOL_EVENT_ENTER, 1, 1, 0);
+    expect_eq(replay->counts[LANEPOOL_REPLAY_WAITING], 1);
+    lanepool_replay_destroy(replay);
+}
+
 Test(replay, a_release_ends_a_task_whose_end_was_missed)
 {
     lanepool_replay *replay = replay_make(HISTORY);
@@ -212,6 +221,22 @@ Test(replay, tickets_begin_again_and_submissions_are_used_again)
     }
     expect_eq(replay->task_count, 3);
     expect_eq(replay->counts[LANEPOOL_REPLAY_ENDED], 3);
+    lanepool_replay_destroy(replay);
+}
+
+Test(replay, a_ticket_that_begins_again_ends_its_former_task)
+{
+    lanepool_replay *replay = replay_make(HISTORY);
+
+    tell(replay, 10, LANEPOOL_EVENT_ROUTE, 1, 7, 0);
+    tell(replay, 11, LANEPOOL_EVENT_ENTER, 1, 1, LANEPOOL_EVENT_GRANTED);
+    tell(replay, 12, LANEPOOL_EVENT_START, 1, 0, 0);
+    tell(replay, 19, LANEPOOL_EVENT_SUBMIT, 0, 8, 0);
+    tell(replay, 20, LANEPOOL_EVENT_ROUTE, 1, 8, 0);
+    expect_eq(replay->task_count, 2);
+    expect_eq(replay->counts[LANEPOOL_REPLAY_RUNNING], 0);
+    expect_eq(replay->counts[LANEPOOL_REPLAY_WAITING], 1);
+    expect_eq(replay->workers[0].task, LANEPOOL_REPLAY_NONE);
     lanepool_replay_destroy(replay);
 }
 

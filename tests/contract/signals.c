@@ -1,4 +1,6 @@
 /* Signals interrupt system calls but not the promises of the library, and belong to the program. */
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -148,6 +150,85 @@ Test(signals, limited_wait_does_not_end_early)
     gate_fini(&gate);
 }
 
+/* What a thread can wait for, in a pool whose only worker is busy. */
+struct waits {
+    lanepool_pool *pool;
+    lanepool_group *group;
+    lanepool_pump *pump;
+    lanepool_future *future;
+};
+
+static lanepool_status wait_for_future(const struct waits *waits)
+{
+    return lanepool_future_wait(waits->future, WAIT_NS, NULL);
+}
+
+static lanepool_status wait_for_member(const struct waits *waits)
+{
+    lanepool_completion completion;
+
+    return lanepool_group_next(waits->group, WAIT_NS, &completion);
+}
+
+static lanepool_status wait_for_pump(const struct waits *waits)
+{
+    return lanepool_pump_run(waits->pump, 1, WAIT_NS, NULL);
+}
+
+static lanepool_status wait_for_room(const struct waits *waits)
+{
+    struct step step = { 0 };
+    lanepool_task task = step_task(&step, NULL, 0);
+
+    return lanepool_pool_submit_within(waits->pool, &task, WAIT_NS);
+}
+
+static lanepool_status wait_for_quiet(const struct waits *waits)
+{
+    return lanepool_pool_quiesce(waits->pool, WAIT_NS);
+}
+
+Test(signals, no_wait_of_any_kind_ends_early)
+{
+    static lanepool_status (*const kinds[])(const struct waits *) = {
+        wait_for_future, wait_for_member, wait_for_pump, wait_for_room, wait_for_quiet
+    };
+    lanepool_group_options of_group = LANEPOOL_GROUP_OPTIONS_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    struct storm storm = { .stop = false };
+    struct gate gate;
+    struct step step = { .gate = &gate };
+    lanepool_task task = step_task(&step, NULL, 0);
+    struct waits waits;
+
+    gate_init(&gate);
+    options.workers = 1;
+    options.pending_max = 1;
+    of_group.keeps_completions = true;
+    start_storm(&storm, NULL); /* also interrupts the creation */
+    waits.pool = pool_make_with(&options);
+    expect_ok(lanepool_group_create(&of_group, &waits.group));
+    expect_ok(lanepool_pump_create(waits.pool, &waits.pump));
+    task.group = waits.group;
+    task.future = &waits.future;
+    expect_ok(lanepool_pool_submit(waits.pool, &task));
+    expect(gate_await(&gate, 1));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint64_t begin = now_ns();
+
+        expect_status(kinds[i](&waits), LANEPOOL_TIMED_OUT);
+        expect(now_ns() - begin >= WAIT_NS);
+    }
+    gate_open(&gate, 1);
+    expect_ok(lanepool_future_wait(waits.future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(waits.future);
+    expect_ok(lanepool_pump_destroy(waits.pump));
+    pool_end(waits.pool);
+    end_storm(&storm);
+    lanepool_group_destroy(waits.group);
+    gate_fini(&gate);
+}
+
 /* Called by each worker: unblocks the signals, because workers take signals only if the program
  * says so. */
 static void *take_signals(void *user, size_t worker_index)
@@ -160,6 +241,86 @@ static void *take_signals(void *user, size_t worker_index)
     sigaddset(&storm, SIGPROF);
     pthread_sigmask(SIG_UNBLOCK, &storm, NULL);
     return user;
+}
+
+/* --- event loops --- */
+
+enum { MEMBERS = 1000, TURN = 20 };
+
+/* An event loop that is interrupted: poll() answers EINTR, and the loop polls again. */
+struct loop {
+    lanepool_group *group;
+    struct pollfd pollfd;
+    struct step *steps;
+    unsigned taken[MEMBERS];
+    unsigned interrupted;
+    bool is_done;
+    bool is_wrong; /* poll() has failed in another way, or said what is not so */
+};
+
+/* Takes all that there is. If the descriptor was readable, there must be something. */
+static void take_completions(struct loop *loop, bool is_readable)
+{
+    lanepool_completion completion;
+    lanepool_status status = lanepool_group_next(loop->group, 0, &completion);
+
+    loop->is_wrong |= is_readable && status == LANEPOOL_TIMED_OUT;
+    while (status == LANEPOOL_OK) {
+        loop->taken[(struct step *)completion.context - loop->steps]++;
+        status = lanepool_group_next(loop->group, 0, &completion);
+    }
+    loop->is_done = status == LANEPOOL_DONE;
+    loop->is_wrong |= status != LANEPOOL_DONE && status != LANEPOOL_TIMED_OUT;
+}
+
+static void turn(struct loop *loop)
+{
+    int ready = poll(&loop->pollfd, 1, -1);
+
+    if (ready < 0) {
+        loop->is_wrong |= errno != EINTR;
+        loop->interrupted++;
+    } else {
+        take_completions(loop, true);
+    }
+}
+
+/* Until the first signals have come, no member ends: then the loop has certainly been interrupted.
+ */
+Test(signals, each_completion_is_taken_by_an_interrupted_event_loop)
+{
+    static struct step steps[MEMBERS];
+    struct gate gate;
+    struct storm storm = { .stop = false };
+    struct loop loop = { .pollfd = { .events = POLLIN }, .steps = steps };
+    lanepool_claim claim = lanepool_exclusive(1);
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    loop.group = group_make(true);
+    expect_ok(lanepool_group_fd(loop.group, &loop.pollfd.fd));
+    for (int i = 0; i < MEMBERS; i++) {
+        steps[i] = (struct step){ .gate = i % TURN == 0 ? &gate : NULL };
+        lanepool_task task = member_task(loop.group, &steps[i], &claim);
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    expect_ok(lanepool_group_close(loop.group));
+    start_storm(&storm, NULL);
+    while (loop.interrupted == 0) {
+        turn(&loop);
+    }
+    gate_open(&gate, MEMBERS / TURN);
+    while (!loop.is_done) {
+        turn(&loop);
+    }
+    end_storm(&storm);
+    expect(!loop.is_wrong);
+    for (int i = 0; i < MEMBERS; i++) {
+        expect_eq(loop.taken[i], 1);
+    }
+    lanepool_group_destroy(loop.group);
+    pool_end(pool);
+    gate_fini(&gate);
 }
 
 Test(signals, work_goes_on_in_a_storm)

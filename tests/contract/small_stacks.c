@@ -279,7 +279,12 @@ static int submit_the_next(lanepool_run *run, void *context)
     task.function = submit_the_next;
     task.context = nested;
     if (--nested->left > 0) {
-        nested->status = lanepool_pool_submit(lanepool_run_pool(run), &task);
+        lanepool_status status = lanepool_pool_submit(lanepool_run_pool(run), &task);
+
+        /* Once submitted, the next task owns `nested`. */
+        if (status != LANEPOOL_OK) {
+            nested->status = status;
+        }
     }
     return 0;
 }

@@ -345,6 +345,25 @@ Test(snapshot, an_idle_worker_is_told_what_it_waits_for)
     stand_down(&stand);
 }
 
+Test(snapshot, a_busy_worker_shows_what_is_in_its_queue)
+{
+    struct text text = { .size = 0 };
+    struct stand stand;
+
+    stand_up(&stand, LANEPOOL_PER_KEY);
+    lanepool_snapshot_worker workers[] = { { .task = HOLDER, .ready = 2 },
+                                           { .task = WITNESS, .ready = 1 },
+                                           { .task = LANEPOOL_SNAPSHOT_NONE, .absent = true } };
+    lanepool_snapshot changed = *stand.snapshot;
+    changed.workers = workers;
+    changed.worker_count = 3;
+    expect_ok(lanepool_snapshot_write_text(&changed, collect, &text));
+    expect(has(&text, ", 2 ready tasks in its queue\n"));
+    expect(has(&text, ", 1 ready task in its queue\n"));
+    expect(has(&text, "worker 2 is absent\n"));
+    stand_down(&stand);
+}
+
 Test(snapshot, the_graph_points_from_who_waits_to_whom)
 {
     struct text text = { .size = 0 };

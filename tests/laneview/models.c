@@ -105,7 +105,7 @@ static void add_frame(struct text *text, const struct model *model)
 {
     struct cells cells;
     frame_draw(&cells, model, &(struct frame_options){ .title = "t", .width = 90, .height = 20 });
-    cells_print(text, &cells, true, "\n");
+    cells_print(text, &cells, true, "", "\n");
     cells_fini(&cells);
 }
 
@@ -172,7 +172,7 @@ Test(models, frame_of_any_size_is_drawn)
             struct text text = { 0 };
             frame_draw(&cells, &story.model,
                        &(struct frame_options){ .title = "t", .width = width, .height = height });
-            cells_print(&text, &cells, true, "\n");
+            cells_print(&text, &cells, true, "", "\n");
             text_fini(&text);
             cells_fini(&cells);
         }

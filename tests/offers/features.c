@@ -112,6 +112,14 @@ static lanepool_status make_steps(const struct sort *sort)
     return with_options(&options, run_plain);
 }
 
+static lanepool_status check_rule(const struct sort *sort)
+{
+    lanepool_options options = options_of(sort);
+
+    options.checks = LANEPOOL_CHECK_RULE;
+    return with_options(&options, run_plain);
+}
+
 static lanepool_status keep_few_workers(const struct sort *sort)
 {
     lanepool_options options = options_of(sort);
@@ -522,6 +530,7 @@ const struct feature features[] = {
     { "limits of keys", "`lane_pending_max`", limit_lanes },
     { "elastic workers", "`workers_min`", keep_few_workers },
     { "steps in place of threads", "`step_seed`", make_steps },
+    { "checks of the rule", "`LANEPOOL_CHECK_RULE`", check_rule },
     { "After a failure", NULL, NULL },
     { "retries", "`retries`", retry_in },
     { "parked tasks", "`LANEPOOL_FAILURE_POISON`", park_in },

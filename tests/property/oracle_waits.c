@@ -168,6 +168,27 @@ static bool have_ended(const struct judge *judge, uint32_t index)
     return true;
 }
 
+/* Returns true if the pool has no threads, and an awaited task may have needed more than the
+ * waiting thread. Then the wait ends when nothing is left to do. A batch may still be in its submit
+ * when one of its tasks waits for another one. If the pool has ended a detached or parked task, its
+ * last attempt's end is recorded as its own. A task that its submitter runs may be below the
+ * waiting one on the stack. */
+static bool may_be_in_vain(const struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+    bool held = false;
+
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        const struct workload_task *what = &judge->workload->tasks[i];
+        const struct oracle_task *other = &judge->log->tasks[i];
+        bool is_pending = judge_is_accepted(other) && !has_ended_before(other, task->wait_end);
+
+        held |= awaits(judge, index, i) && (is_pending || atomic_load(&other->detached) ||
+                                            what->fails != 0 || what->form == FORM_OR_RUN);
+    }
+    return judge->workload->params.step_seed != 0 && held;
+}
+
 static void check_wait(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
@@ -182,7 +203,7 @@ static void check_wait(struct judge *judge, uint32_t index)
         allowed = have_ended(judge, index);
         break;
     case LANEPOOL_TIMED_OUT:
-        allowed = what->patience != LANEPOOL_FOREVER;
+        allowed = what->patience != LANEPOOL_FOREVER || may_be_in_vain(judge, index);
         break;
     case LANEPOOL_DEADLOCK:
         allowed = is_deadlock_justified(judge, index);

@@ -58,7 +58,10 @@ enum {
     WORKLOAD_KEY_NAMES = 8,
     WORKLOAD_QUANTUM_NS = 16,
     WORKLOAD_STACK_SIZE = 32,
-    WORKLOAD_OPTIONS_ALL = 63
+    WORKLOAD_NAME = 64,       /* of the pool's threads */
+    WORKLOAD_TAG_NAMES = 128, /* some tasks have tags, most of which have names */
+    WORKLOAD_ON_CHECK = 256,  /* bodies assert claims that their tasks have, and others */
+    WORKLOAD_OPTIONS_ALL = 511
 };
 
 struct workload_params {
@@ -115,6 +118,8 @@ struct workload_params {
     bool skips_quiesce;   /* the pool is destroyed without a quiesce before */
     bool stops_when_held; /* if the pool answers PARKED, it is shut down now */
     uint32_t options;     /* options that change no result: a set of WORKLOAD_ bits */
+    uint64_t step_seed;   /* if not 0, the pool has no threads; not drawn */
+    uint64_t step_plain_from;
 };
 
 #define WORKLOAD_NONE  UINT32_MAX

@@ -190,6 +190,10 @@ static void judge(struct look *look)
     for (size_t i = 0; i < snapshot->task_count; i++) {
         note(look, lanepool_snapshot_find(snapshot, snapshot->tasks[i].ticket) == i,
              "a task cannot be found");
+        note(look,
+             workload_is_label(look->run->workload, snapshot->tasks[i].tag,
+                               snapshot->tasks[i].label),
+             "a task has a wrong label");
         judge_task(look, i);
     }
 }

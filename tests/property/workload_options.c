@@ -1,6 +1,7 @@
 /*
  * Options of a pool that change no result: an allocator that counts, the watchdog, callbacks of
- * workers, names of keys, a quantum of time, the size of stacks. Checks what they are called with.
+ * workers, names of keys, tags and threads, a quantum of time, the size of stacks. Checks what they
+ * are called with. Checks of claims are in workload_checks.c.
  */
 #include "property/judge.h"
 #include "property/workload_feature.h"
@@ -10,6 +11,12 @@
 
 /* Checks of the watchdog take virtual time. With shorter limits nothing else would run. */
 enum { STACK_SIZE = 1 << 20, LIMIT_LEAST = 400, LIMIT_MOST = 2000 };
+
+/* Tags without a name: one in the table, one behind it. */
+enum { TAG_NAMES = 3, TAGS = 4 };
+static const char *const tag_names[TAG_NAMES] = { "zero", NULL, "two" };
+
+#define POOL_NAME "random"
 
 /* --- drawing --- */
 
@@ -40,8 +47,9 @@ static uint64_t limit_of(const struct run *run)
 
 static void print_params(const struct workload *workload, FILE *out)
 {
-    static const char *const names[] = { "allocator",     "watchdog",   "callbacks of workers",
-                                         "names of keys", "quantum_ns", "stack size" };
+    static const char *const names[] = { "allocator",     "watchdog",      "callbacks of workers",
+                                         "names of keys", "quantum_ns",    "stack size",
+                                         "name",          "names of tags", "checks of claims" };
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (workload->params.options >> i & 1) {
@@ -114,6 +122,8 @@ static void check_slow_task(void *user, const lanepool_slow_task *task)
                   task->running_ns >= limit_of(run) && task->function != NULL &&
                       (task->worker == SIZE_MAX || task->worker < run->workload->params.workers),
                   "a task is reported as slow that is not");
+    oracle_expect(run->log, workload_is_label(run->workload, task->tag, task->label),
+                  "a slow task has a wrong label");
 }
 
 static void check_stall(void *user, const lanepool_stall *stall)
@@ -154,8 +164,36 @@ static void fill_options(struct run *run, lanepool_options *options)
         options->worker_stop = end_shift;
     }
     options->key_name = has(run, WORKLOAD_KEY_NAMES) ? name_key : NULL;
+    options->name = has(run, WORKLOAD_NAME) ? POOL_NAME : NULL;
+    if (has(run, WORKLOAD_TAG_NAMES)) {
+        options->tag_names = tag_names;
+        options->tag_name_count = TAG_NAMES;
+    }
     options->quantum_ns = has(run, WORKLOAD_QUANTUM_NS) ? limit_of(run) : 0;
     options->worker_stack_size = has(run, WORKLOAD_STACK_SIZE) ? STACK_SIZE : 0;
+}
+
+/* A tag takes memory, so each second task has none. */
+static void describe(const struct task_context *context, lanepool_task *task)
+{
+    if (has(context->run, WORKLOAD_TAG_NAMES)) {
+        task->tag = context->task % 2 * (context->task / 2 % TAGS);
+    }
+}
+
+bool workload_is_label(const struct workload *workload, uint32_t tag, const char *label)
+{
+    bool has_names = (workload->params.options & WORKLOAD_TAG_NAMES) != 0;
+
+    return tag < TAGS && label == (has_names && tag < TAG_NAMES ? tag_names[tag] : NULL);
+}
+
+static void check_thread_name(struct task_context *self, size_t worker)
+{
+    char name[sizeof POOL_NAME + 24];
+
+    (void)snprintf(name, sizeof name, "%s/%zu", POOL_NAME, worker);
+    run_expect(self, world_thread_is_named(name), "a worker's thread has another name");
 }
 
 static void prepare_body(struct task_context *self, lanepool_run *call)
@@ -164,6 +202,9 @@ static void prepare_body(struct task_context *self, lanepool_run *call)
     size_t worker = lanepool_run_worker(call);
     bool has_context = has(run, WORKLOAD_SHIFTS) && worker != SIZE_MAX;
 
+    if (has(run, WORKLOAD_NAME) && worker != SIZE_MAX && run->workload->params.step_seed == 0) {
+        check_thread_name(self, worker);
+    }
     run_expect(self,
                lanepool_run_worker_context(call) ==
                    (has_context ? &run->log->options.shifts[worker] : NULL),
@@ -190,6 +231,7 @@ const struct workload_feature workload_feature_options = {
     .draw = draw,
     .print_params = print_params,
     .fill_options = fill_options,
+    .describe = describe,
     .prepare_body = prepare_body,
     .judge = judge_options,
 };

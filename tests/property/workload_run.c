@@ -37,7 +37,13 @@ static void submit_batch(struct run *run, struct task_context *const *contexts, 
         tasks[i] = run_describe(contexts[i]);
         run_begin_submit(contexts[i]);
     }
-    status = lanepool_pool_submit_batch(run->pool, tasks, count, LANEPOOL_FOREVER, &accepted);
+    do {
+        size_t more = 0;
+
+        status = lanepool_pool_submit_batch(run->pool, tasks + accepted, count - accepted,
+                                            LANEPOOL_FOREVER, &more);
+        accepted += more;
+    } while (status == LANEPOOL_TIMED_OUT && world_waits_again());
     if (accepted > count || (status == LANEPOOL_OK) != (accepted == count)) {
         run_note_failure(run, LANEPOOL_INVALID);
     }
@@ -83,7 +89,9 @@ static void quiesce(struct run *run)
 
     world_sleep(run->workload->params.quiesce_at);
     visit->begin = oracle_stamp(run->log);
-    visit->status = lanepool_pool_quiesce(run->pool, LANEPOOL_FOREVER);
+    do {
+        visit->status = lanepool_pool_quiesce(run->pool, LANEPOOL_FOREVER);
+    } while (visit->status == LANEPOOL_TIMED_OUT && world_waits_again());
     oracle_stamp_at(run->log, &visit->end);
 }
 
@@ -118,6 +126,7 @@ void run_stop(struct run *run, bool hands_back)
     note_closing(run);
     oracle_stamp_at(run->log, &run->log->stopping_at);
     status = lanepool_pool_shutdown_now(run->pool, hands_back ? run_hand_back : NULL, run);
+    world_show_all();
     oracle_stamp_at(run->log, &run->log->stopped_at);
     /* The drain may have ended before. */
     if (status != LANEPOOL_SHUT_DOWN || params->ending != END_BOTH) {
@@ -311,6 +320,8 @@ static lanepool_status create(struct run *run)
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
     options.on_error = run_on_error;
     options.user = run;
+    options.step_seed = params->step_seed;
+    options.step_plain_from = params->step_plain_from;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;
     EACH_FEATURE(fill_options, run, &options);
     return lanepool_pool_create(&options, &run->pool);

@@ -339,7 +339,9 @@ void run_submit(struct task_context *context)
         status = lanepool_pool_submit_or_run(pool, &task);
         break;
     default:
-        status = lanepool_pool_submit(pool, &task);
+        do {
+            status = lanepool_pool_submit(pool, &task);
+        } while (status == LANEPOOL_TIMED_OUT && world_waits_again());
         break;
     }
     run_record_submit(context, status);

@@ -17,11 +17,12 @@ struct task_context {
     lanepool_future *future;                     /* written by the submit */
     _Atomic(lanepool_future *) published_future; /* for other tasks' waits */
     _Atomic(lanepool_detached *) detached;       /* for the thread that completes it */
-    atomic_uint ends_left; /* its function; and if it detaches, the completion */
-    atomic_bool settled;   /* nothing will happen to it any more */
-    atomic_uint using;     /* the contexts that it uses now, as a set */
-    uint64_t cell_seen[2]; /* the value of each context's cell */
-    lanepool_timer *timer; /* of a periodic task's first run; written by the submit */
+    atomic_uint ends_left;  /* its function; and if it detaches, the completion */
+    atomic_bool settled;    /* nothing will happen to it any more */
+    atomic_uint using;      /* the contexts that it uses now, as a set */
+    uint64_t cell_seen[2];  /* the value of each context's cell */
+    uint32_t failed_checks; /* of claims, in its body */
+    lanepool_timer *timer;  /* of a periodic task's first run; written by the submit */
 };
 
 struct run {
@@ -73,6 +74,9 @@ static inline bool run_is_for_want(lanepool_status status)
 {
     return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
+
+/* Returns true if tasks with this tag have this label. */
+bool workload_is_label(const struct workload *workload, uint32_t tag, const char *label);
 
 /* Shuts the pool down now, and records it. */
 void run_stop(struct run *run, bool hands_back);

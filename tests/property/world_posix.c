@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "support/memory.h"
 
@@ -77,9 +81,30 @@ bool world_is_strict(void)
     return false;
 }
 
+void world_show_all(void)
+{
+}
+
+bool world_waits_again(void)
+{
+    return false;
+}
+
 uint64_t world_thread(void)
 {
     return (uint64_t)pthread_self();
+}
+
+bool world_thread_is_named(const char *name)
+{
+#ifdef __linux__
+    char found[16] = "";
+
+    return prctl(PR_GET_NAME, found) != 0 || strcmp(found, name) == 0;
+#else
+    (void)name;
+    return true;
+#endif
 }
 
 void *world_memory_get(size_t size, size_t alignment)

@@ -141,3 +141,55 @@ SCENARIO(regress_what_is_kept_for_the_next_look_stays, RANDOM)
     scene_spawn(look_twice, NULL);
     scene_close();
 }
+
+/* --- memory of replays and times --- */
+
+enum { RECORDED = 40, RECORDERS = 3 };
+
+/* Both refuse an event for the same reason only: there is no memory. */
+static bool tell(lanepool_replay *replay, lanepool_times *times, uint8_t type, uint64_t task,
+                 uint32_t detail)
+{
+    lanepool_event event = { .time_ns = task,
+                             .task = task,
+                             .object = type == LANEPOOL_EVENT_ROUTE ? RECORDED + task : task,
+                             .detail = detail,
+                             .thread = (uint16_t)(task % RECORDERS),
+                             .type = type,
+                             .object_type = LANEPOOL_EVENT_LANE_ID };
+    lanepool_status told = lanepool_replay_feed(replay, &event);
+
+    if (told == LANEPOOL_OK)
+        told = lanepool_times_add(times, &event, 1);
+    EXPECT(told == LANEPOOL_OK || told == LANEPOOL_NOMEM);
+    return told == LANEPOOL_OK;
+}
+
+static void tell_until_refused(lanepool_replay *replay, lanepool_times *times)
+{
+    bool goes_on = true;
+
+    for (uint64_t task = 1; goes_on && task <= RECORDED; task++)
+        goes_on = tell(replay, times, LANEPOOL_EVENT_ROUTE, task, 0) &&
+                  tell(replay, times, LANEPOOL_EVENT_ENTER, task, LANEPOOL_EVENT_GRANTED) &&
+                  tell(replay, times, LANEPOOL_EVENT_READY, task, 0) &&
+                  tell(replay, times, LANEPOOL_EVENT_START, task, 0) &&
+                  (task % 2 == 0 || tell(replay, times, LANEPOOL_EVENT_END, task, 0));
+}
+
+/* Whether memory is refused or not, all of it is given back. */
+SCENARIO(scenario_30_each_failure_of_replays_and_times, FAULTS)
+{
+    lanepool_replay *replay;
+    lanepool_times *times;
+
+    lanepool_status made =
+        lanepool_replay_create(LANEPOOL_REPLAY_TASKS | LANEPOOL_REPLAY_LANES, &replay);
+    EXPECT(made == (replay != NULL ? LANEPOOL_OK : LANEPOOL_NOMEM));
+    made = lanepool_times_create(RECORDED, &times);
+    EXPECT(made == (times != NULL ? LANEPOOL_OK : LANEPOOL_NOMEM));
+    if (replay != NULL && times != NULL)
+        tell_until_refused(replay, times);
+    lanepool_times_destroy(times);
+    lanepool_replay_destroy(replay);
+}

@@ -74,7 +74,7 @@ static void open_timers(void)
     memset(&clocks, 0, sizeof clocks);
     for (int i = 0; i < TIMERS; i++)
         clocks.alarms[i].timer.fire = fire;
-    EXPECT(lanepool_i_timers_init(&clocks.timers, &work, &clocks));
+    EXPECT(lanepool_i_timers_init(&clocks.timers, NULL, &work, &clocks));
     clocks.base_ns = sim_now();
 }
 

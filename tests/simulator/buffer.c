@@ -81,7 +81,7 @@ bool sim_store(volatile void *object, const void *value, size_t size, bool at_on
 {
     struct sim_fiber *self = sim.current;
 
-    if (at_once || self == NULL || !sim.options.buffers) {
+    if (at_once || self == NULL || !sim.options.buffers || sim.options.weak) {
         sim_step(at_once ? SIM_CHANGE : SIM_STORE, object);
         return false;
     }

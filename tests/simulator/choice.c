@@ -150,14 +150,25 @@ struct sim_fiber *sim_choose(struct sim_fiber *self)
     }
 }
 
+/* In an exhaustive search a nap ends early only by a preemption. If bytes decide, it does not. */
+bool sim_choose_short_nap(void)
+{
+    return sim.options.strategy < SIM_STRATEGIES && sim_random_below(2) == 0;
+}
+
 struct sim_options sim_options_draw(uint64_t seed)
 {
     sim.random = ~seed;
-    return (struct sim_options){ .seed = seed,
-                                 .strategy = (enum sim_strategy)sim_random_below(SIM_STRATEGIES),
-                                 .buffers = sim_random_below(2) != 0,
-                                 .eager = sim_random_below(4) == 0,
-                                 .slow_buffers = sim_random_below(2) != 0 };
+    struct sim_options options = { .seed = seed,
+                                   .strategy = (enum sim_strategy)sim_random_below(SIM_STRATEGIES),
+                                   .buffers = sim_random_below(2) != 0,
+                                   .eager = sim_random_below(4) == 0,
+                                   .slow_buffers = sim_random_below(2) != 0 };
+#if defined(SIM_WEAK)
+    options.weak = true;
+    options.old_one_in = 1 + sim_random_below(4);
+#endif
+    return options;
 }
 
 const char *sim_strategy_name(enum sim_strategy strategy)

@@ -3,6 +3,7 @@
  *
  * A run fails if a lock or a semaphore is misused: destroyed while in use, or used after that.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/memory.h"
@@ -10,6 +11,9 @@
 #include "simulator/memory.h"
 #include "simulator/state.h"
 
+#if defined(SIM_WEAK)
+#include "simulator/weak.h"
+#endif
 #if defined(SIM_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 #define HAPPENS_BEFORE(object) __tsan_release(object)
@@ -47,10 +51,9 @@ void lanepool_i_thread_join(lanepool_i_thread *thread)
     sim.held--;
 }
 
-/* A fiber needs no name. */
 void lanepool_i_thread_set_name(const char *name)
 {
-    (void)name;
+    (void)snprintf(sim.current->name, sizeof sim.current->name, "%s", name);
 }
 
 void *lanepool_i_thread_slot(void)
@@ -335,6 +338,9 @@ void lanepool_i_pages_discard(void *pages, size_t size)
 {
     sim_empty_buffer();
     memset(pages, 0, size);
+#if defined(SIM_WEAK)
+    sim_shadow_forget(pages, size);
+#endif
 }
 
 void lanepool_i_pages_wipe_on_fork(void *pages, size_t size)
@@ -347,6 +353,9 @@ void sim_spoil(void *address, size_t size)
 {
     sim_empty_buffer();
     memset(address, 0xa5, size);
+#if defined(SIM_WEAK)
+    sim_weak_spoil(address, size);
+#endif
 }
 #endif
 
@@ -379,10 +388,19 @@ bool lanepool_i_membarrier_init(void)
 void lanepool_i_membarrier_others(void)
 {
     sim_step(SIM_CHANGE, NULL);
+#if defined(SIM_WEAK)
+    sim_weak_membarrier();
+#else
     sim_buffers_empty_all();
+#endif
 }
 
 void lanepool_i_yield(void)
 {
     sim_step(SIM_YIELD, NULL);
+}
+
+void lanepool_i_nap(uint64_t ns)
+{
+    sim_nap(ns);
 }

@@ -11,6 +11,10 @@
  * same addresses in each run, so that the list of objects stays valid (memory.c). A step that
  * empties the fiber's store buffer counts as an access to each object in the buffer.
  *
+ * A nap lasts until no fiber is ready. A preemption may end it earlier, by a switch to the fiber
+ * that naps. If naps could end early without a preemption, there would be endless schedules: in
+ * these, two fibers that nap would be chosen again and again.
+ *
  * Accesses are counted from the start of the explored part, because earlier accesses precede all
  * others in every run. They are counted to the end of the run, because a preempted fiber may
  * continue after the explored part. If every other fiber waits at the end of the part, none was
@@ -125,15 +129,14 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self)
         uint32_t others = sim.ready_count - (self != NULL);
         return other_than(self, search.active ? choose_among(others) : 0);
     }
-    bool may_leave = matters(self) && search.active && sim.ready_count > 1 &&
-                     search.preemptions < search.preemptions_max;
-    if (!may_leave)
+    if (!matters(self) || !search.active || search.preemptions == search.preemptions_max)
         return self;
-    uint32_t taken = choose_among(sim.ready_count);
+    uint32_t taken = choose_among(sim.ready_count + sim_nap_count());
     if (taken == 0)
         return self;
     search.preemptions++;
-    return other_than(self, taken - 1);
+    return taken < sim.ready_count ? other_than(self, taken - 1)
+                                   : sim_end_nap(taken - sim.ready_count);
 }
 
 /* Before this call every run makes the same choices. */

@@ -19,8 +19,8 @@ struct fiber {
 /* Prepares a fiber to call entry(argument) at the first switch to it. Allocates a stack if the
  * fiber has none. The entry must not return. Ends the program if memory cannot be allocated. */
 void fiber_prepare(struct fiber *fiber, void (*entry)(void *argument), void *argument);
-/* Declares that the fiber will not be switched to again. Its stack is reused by the next
- * fiber_prepare(). */
+/* Declares that the fiber will not be switched to again, although it has calls left. Its stack is
+ * reused by the next fiber_prepare(), as after an ordinary end. */
 void fiber_retire(struct fiber *fiber);
 /* Makes a fiber of the thread's own stack. Must be called before the first switch away from it. */
 void fiber_of_thread(struct fiber *fiber);

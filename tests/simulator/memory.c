@@ -13,6 +13,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#if defined(SIM_WEAK)
+#include "simulator/weak.h"
+#else
+#define sim_shadow_forget(memory, size) ((void)0)
+#endif
+
 static void *must_have(void *memory)
 {
     if (memory == NULL || memory == MAP_FAILED) {
@@ -41,7 +47,7 @@ void sim_memory_reset(void)
 
 #else
 
-enum { ARENA_SIZE = 256 << 20, SIZES_MAX = 32, SPOILED = 0xa5 };
+enum { ARENA_SIZE = 256 << 20, SIZES_MAX = 32 };
 
 struct piece {
     struct piece *next;
@@ -49,6 +55,7 @@ struct piece {
 
 static char *arena;
 static size_t used;
+static unsigned spoiled;
 /* Free pieces by size: one list for each size that was requested in this run. A piece may be used
  * again for any request of its size. So its alignment follows from its size alone: a power of two
  * is aligned to itself. */
@@ -56,6 +63,14 @@ static struct {
     size_t size;
     struct piece *first;
 } free_pieces[SIZES_MAX];
+
+/* Fills memory that nobody may read. Each bit is set in every second piece. */
+static void spoil(void *memory, size_t size)
+{
+    static const unsigned char patterns[] = { 0xa5, 0x5a };
+
+    memset(memory, patterns[spoiled++ % 2], size);
+}
 
 static struct piece **list_of(size_t size)
 {
@@ -88,7 +103,8 @@ void *sim_memory_get(size_t size, size_t alignment)
             must_have(NULL);
         memory = (void *)at;
     }
-    memset(memory, SPOILED, size);
+    spoil(memory, size);
+    sim_shadow_forget(memory, size);
     return memory;
 }
 
@@ -97,7 +113,7 @@ void sim_memory_put(void *memory, size_t size)
     struct piece **list = list_of(size);
     struct piece *piece = memory;
 
-    memset(memory, SPOILED, size);
+    spoil(memory, size);
     if (list == NULL)
         return;
     piece->next = *list;
@@ -107,6 +123,7 @@ void sim_memory_put(void *memory, size_t size)
 void sim_memory_reset(void)
 {
     used = 0;
+    spoiled = 0;
     memset(free_pieces, 0, sizeof free_pieces);
 }
 

@@ -1,18 +1,9 @@
-/*
- * Runs random workloads on the simulated platform until each value of each option has been judged
- * together with each value of each other option.
- *
- *     pairs [--times N]
- *
- * Draws workloads by seed and runs those that bring a pair that was judged less than N times, 3 by
- * default. A pair that no sort of pool offers is left out; tests/contract/option_pairs.c checks
- * what the creation of such a pool answers. The program fails if a workload fails, or if a pair
- * that is offered is never drawn.
- */
+/* Owns the table of the options and their values, and the counts of the pairs. */
+#include "simulator/pairs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "simulator/simulated_property.h"
 #include "stress/arguments.h"
 #include "support/tally.h"
 
@@ -26,7 +17,8 @@ enum {
     PER_WORKER = WORKERS_KEYS | WORKERS_RULE,
     CLAIMING = KEYS | WORKERS_KEYS,
     RULED = RULE | WORKERS_RULE,
-    ANY = PER_KEY | PER_WORKER
+    ANY = PER_KEY | PER_WORKER,
+    THREADED = 16 /* no sort: pools without threads do not offer it */
 };
 
 enum { VALUES_MAX = 5, SEEDS_MAX = 1000000 };
@@ -65,6 +57,9 @@ OPTION(watchdog, (params->options & WORKLOAD_WATCHDOG) != 0)
 OPTION(worker_start, (params->options & WORKLOAD_SHIFTS) != 0)
 OPTION(key_name, (params->options & WORKLOAD_KEY_NAMES) != 0)
 OPTION(quantum_ns, (params->options & WORKLOAD_QUANTUM_NS) != 0)
+OPTION(name, (params->options & WORKLOAD_NAME) != 0)
+OPTION(tag_names, (params->options & WORKLOAD_TAG_NAMES) != 0)
+OPTION(on_check, (params->options & WORKLOAD_ON_CHECK) != 0)
 OPTION(stack_size, (params->options & WORKLOAD_STACK_SIZE) != 0)
 
 static const struct option options[] = {
@@ -79,7 +74,7 @@ static const struct option options[] = {
     { "routing", value_of_routing, { { "default", ANY }, { "auto", ANY }, { "submitter", ANY } } },
     { "workers_min",
       value_of_workers_min,
-      { { "default", ANY }, { "elastic", PER_KEY }, { "all", PER_KEY } } },
+      { { "default", ANY }, { "elastic", PER_KEY | THREADED }, { "all", PER_KEY } } },
     { "pending_max", value_of_pending_max, { { "default", ANY }, { "few", ANY } } },
     { "lane_pending_max", value_of_lane_pending_max, { { "none", ANY }, { "few", CLAIMING } } },
     { "quantum_tasks", value_of_quantum_tasks, { { "default", ANY }, { "few", ANY } } },
@@ -95,9 +90,12 @@ static const struct option options[] = {
       value_of_priorities,
       { { "none", ANY }, { "without age", PER_KEY }, { "with age", PER_KEY } } },
     { "allocator", value_of_allocator, { { "system", ANY }, { "program", ANY } } },
-    { "watchdog", value_of_watchdog, { { "none", ANY }, { "both", ANY } } },
+    { "watchdog", value_of_watchdog, { { "none", ANY }, { "both", ANY | THREADED } } },
     { "worker_start", value_of_worker_start, { { "none", ANY }, { "given", ANY } } },
     { "key_name", value_of_key_name, { { "none", ANY }, { "given", ANY } } },
+    { "name", value_of_name, { { "none", ANY }, { "given", ANY } } },
+    { "tag_names", value_of_tag_names, { { "none", ANY }, { "given", ANY } } },
+    { "on_check", value_of_on_check, { { "none", ANY }, { "given", ANY } } },
     { "quantum_ns", value_of_quantum_ns, { { "default", ANY }, { "short", ANY } } },
     { "worker_stack_size", value_of_stack_size, { { "default", ANY }, { "given", ANY } } },
 };
@@ -124,9 +122,21 @@ static bool count_pairs(const struct workload_params *params, uint64_t times, ui
     return brings;
 }
 
+/* Returns the sorts of pools that offer a value; 0 if the option has no such value. */
+static unsigned sorts_of(const struct pairs_subject *subject, uint32_t option, uint32_t value)
+{
+    unsigned sorts = options[option].values[value].sorts;
+
+    if (subject->has_threads) {
+        return sorts & ~(unsigned)THREADED;
+    }
+    return sorts & THREADED ? 0 : sorts & PER_KEY;
+}
+
 /* Returns the number of pairs that are offered; stores in *missing how many were judged less than
  * `times` times, and prints these on request. */
-static uint64_t count_offered(uint64_t times, bool prints, uint64_t *missing)
+static uint64_t count_offered(const struct pairs_subject *subject, uint64_t times, bool prints,
+                              uint64_t *missing)
 {
     uint64_t offered = 0;
 
@@ -135,7 +145,7 @@ static uint64_t count_offered(uint64_t times, bool prints, uint64_t *missing)
         for (uint32_t j = i + 1; j < OPTIONS_COUNT; j++) {
             for (uint32_t both = 0; both < VALUES_MAX * VALUES_MAX; both++) {
                 uint32_t a = both / VALUES_MAX, b = both % VALUES_MAX;
-                bool is_offered = (options[i].values[a].sorts & options[j].values[b].sorts) != 0;
+                bool is_offered = (sorts_of(subject, i, a) & sorts_of(subject, j, b)) != 0;
                 bool lacks = is_offered && judged[i][a][j][b] < times;
 
                 offered += is_offered;
@@ -151,30 +161,29 @@ static uint64_t count_offered(uint64_t times, bool prints, uint64_t *missing)
 }
 
 /* Draws the workload of the seed, and runs it if it brings a pair. Returns false if it fails. */
-static bool try_seed(uint64_t seed, uint64_t times, uint64_t *runs)
+static bool try_seed(const struct pairs_subject *subject, uint64_t seed, uint64_t times,
+                     uint64_t *runs)
 {
-    struct choices choices = choices_from_seed(seed);
-    struct sim_options schedule = sim_options_draw(random_mix(seed));
     struct workload workload;
-    struct sim_report report;
+    char why[PAIRS_WHY_SIZE];
     bool passed = true;
 
-    workload_draw(&workload, &workload_small, seed, &choices);
+    subject->draw(&workload, seed);
     if (count_pairs(&workload.params, times, 0)) {
-        passed = property_holds(&workload, &schedule, &report);
+        passed = subject->holds(&workload, seed, why);
         count_pairs(&workload.params, times, 1);
         ++*runs;
     }
     if (!passed) {
-        printf("FAILED: %s\n", report.why);
+        printf("FAILED: %s\n", why);
         workload_print_params(&workload, stdout);
-        printf("to repeat: simulate --seed %llu --count 1\n", (unsigned long long)seed);
+        printf("to repeat: %s --seed %llu --count 1\n", subject->program, (unsigned long long)seed);
     }
     workload_fini(&workload);
     return passed;
 }
 
-int main(int argc, char **argv)
+int pairs_main(const struct pairs_subject *subject, int argc, char **argv)
 {
     static const char *const names[] = { "--times", NULL };
 
@@ -183,12 +192,12 @@ int main(int argc, char **argv)
     uint64_t runs = 0, seed = 0, missing = 1, offered = 0;
 
     while (missing > 0 && seed < SEEDS_MAX) {
-        if (!try_seed(++seed, times, &runs))
+        if (!try_seed(subject, ++seed, times, &runs))
             return EXIT_FAILURE;
         if (seed % 1000 == 0)
-            offered = count_offered(times, false, &missing);
+            offered = count_offered(subject, times, false, &missing);
     }
-    count_offered(times, true, &missing);
+    count_offered(subject, times, true, &missing);
     printf("%llu pairs of options, each judged %llu times in %llu of %llu workloads\n",
            (unsigned long long)offered, (unsigned long long)times, (unsigned long long)runs,
            (unsigned long long)seed);

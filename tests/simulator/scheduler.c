@@ -15,6 +15,8 @@
 
 #if defined(SIM_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
+#endif
+#if defined(SIM_THREAD_SANITIZER) && !defined(SIM_WEAK)
 
 /* The first report ends the program, so that it is clear which run caused it. */
 const char *__tsan_default_options(void);
@@ -22,6 +24,13 @@ const char *__tsan_default_options(void)
 {
     return "halt_on_error=1";
 }
+#endif
+#if defined(SIM_WEAK)
+#include "simulator/weak.h"
+#else
+#define sim_weak_begin_run()        ((void)0)
+#define sim_weak_begin_fiber(fiber) ((void)(fiber))
+#define sim_weak_let_time_pass()    ((void)0)
 #endif
 
 enum { STEPS_MAX = 1000000, EAGERNESS = 256 };
@@ -110,6 +119,8 @@ static void wake_by_time(void)
     }
 }
 
+static const char nap_end; /* its address: fibers that nap wait for it */
+
 /* Advances the clock to the next wake-up time. Returns false if no fiber waits for a time. */
 static bool let_time_pass(void)
 {
@@ -122,6 +133,7 @@ static bool let_time_pass(void)
         return false;
     if (next > sim.now)
         sim.now = next;
+    sim_weak_let_time_pass();
     wake_by_time();
     return true;
 }
@@ -144,11 +156,14 @@ static bool is_anyone_due(void)
     return any;
 }
 
-/* No fiber is ready: ends the run, or lets time pass. */
+/* No fiber is ready: ends the run, ends all naps, or lets time pass. */
 static void be_quiet(void)
 {
     if (has_all_ended())
         leave_run();
+    sim_wake(&nap_end);
+    if (sim.ready_count > 0)
+        return;
     if (sim.options.quiet != NULL && !is_anyone_due())
         sim.options.quiet(sim.options.context);
     if (!let_time_pass())
@@ -156,6 +171,13 @@ static void be_quiet(void)
 }
 
 /* --- steps --- */
+
+static void pass_step_time(void)
+{
+    sim.now += sim.options.step_ns;
+    if (is_anyone_due())
+        wake_by_time();
+}
 
 static void count_step(void)
 {
@@ -175,6 +197,8 @@ void sim_step(enum sim_access access, const volatile void *object)
     count_step();
     if (sim.options.eager && sim_random_below(EAGERNESS) == 0)
         (void)let_time_pass();
+    if (sim.options.step_ns != 0)
+        pass_step_time();
     switch_to(sim_choose(self));
     sim.schedule = (sim.schedule ^ (self->index + 1)) * 0x100000001b3u;
     if (sim.stores_wait) {
@@ -219,6 +243,46 @@ void sim_sleep(uint64_t ns)
         sim_step(SIM_YIELD, NULL);
 }
 
+/* If steps take no time, a nap takes none either. It ends when no fiber is ready, or earlier, as
+ * the schedule says. So time does not pass while a fiber naps, except in eager runs. */
+void sim_nap(uint64_t ns)
+{
+    if (sim.options.step_ns != 0)
+        sim_sleep(ns);
+    else if (sim_choose_short_nap())
+        sim_step(SIM_YIELD, NULL);
+    else
+        (void)sim_wait(&nap_end, UINT64_MAX);
+}
+
+static struct sim_fiber *napping(uint32_t number)
+{
+    for (uint32_t i = 0; i < sim.fiber_count; i++) {
+        struct sim_fiber *fiber = &sim.fibers[i];
+        if (!fiber->ended && fiber->ready_at == UINT32_MAX && fiber->waits_for == &nap_end &&
+            number-- == 0)
+            return fiber;
+    }
+    return NULL;
+}
+
+uint32_t sim_nap_count(void)
+{
+    uint32_t count = 0;
+
+    while (napping(count) != NULL)
+        count++;
+    return count;
+}
+
+struct sim_fiber *sim_end_nap(uint32_t number)
+{
+    struct sim_fiber *fiber = napping(number);
+
+    make_ready(fiber);
+    return fiber;
+}
+
 uint64_t sim_now(void)
 {
     return sim.now;
@@ -231,7 +295,12 @@ uint64_t sim_steps(void)
 
 bool sim_is_strict(void)
 {
-    return !sim.options.eager && !sim.options.buffers;
+    return !sim.options.eager && !sim.options.buffers && !sim.options.weak;
+}
+
+const char *sim_thread_name(void)
+{
+    return sim.current->name;
 }
 
 uint32_t sim_self(void)
@@ -297,12 +366,14 @@ struct sim_fiber *sim_start(void *(*main)(void *argument), void *argument)
     fiber->ended = false;
     fiber->slot = NULL;
     fiber->drains = NULL;
+    fiber->name[0] = '\0';
     fiber->store_count = 0;
     fiber->priority = 0;
     fiber->main = main;
     fiber->argument = argument;
     fiber->access = SIM_YIELD;
     fiber->object = NULL;
+    sim_weak_begin_fiber(fiber->index);
 #if defined(SIM_THREAD_SANITIZER)
     __tsan_release(&fiber->main);
 #endif
@@ -339,7 +410,7 @@ static void *run_first(void *argument)
 static void reset(const struct sim_options *options)
 {
     sim.options = *options;
-#if defined(SIM_THREAD_SANITIZER)
+#if defined(SIM_THREAD_SANITIZER) && !defined(SIM_WEAK)
     sim.options.buffers = false; /* sanitizers would attribute a delayed store to another thread */
 #endif
     if (sim.options.steps_max == 0)
@@ -357,6 +428,7 @@ static void reset(const struct sim_options *options)
     sim.failed = false;
     sim.slot_at_exit = NULL;
     sim.why[0] = '\0';
+    sim_weak_begin_run();
     sim_memory_reset();
 }
 
@@ -376,7 +448,8 @@ bool sim_run(const struct sim_options *options, void (*body)(void *argument), vo
     for (uint32_t i = 0; i < sim.fiber_count; i++)
         __tsan_acquire(&sim.fibers[i].joined_by);
 #endif
-    for (uint32_t i = 0; i < sim.fiber_count; i++)
+    /* Fibers that have reached their ends are used again. */
+    for (uint32_t i = 0; i < sim.fiber_count && sim.failed; i++)
         fiber_retire(&sim.fibers[i].flow);
     if (!sim.failed && sim.held != 0) {
         sim.failed = true;

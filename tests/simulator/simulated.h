@@ -30,7 +30,9 @@ void sim_forward(const volatile void *object, void *value, size_t size);
 /* Empties the calling fiber's buffer, because its memory is used for something else. */
 void sim_empty_buffer(void);
 
-#if !defined(SIM_OUT_OF_LINE)
+#if defined(SIM_WEAK)
+#include "simulator/weak_door.h"
+#elif !defined(SIM_OUT_OF_LINE)
 #define LANEPOOL_I_LOAD(object, order)                                                      \
     __extension__({                                                                         \
         __typeof__(object) load_from_ = (object);                                           \
@@ -73,11 +75,13 @@ void sim_store_now_or_later(volatile void *object, const void *value, size_t siz
 
 #endif
 
+#if !defined(SIM_WEAK)
 #define LANEPOOL_I_CHANGE(object, operation) (sim_step(SIM_CHANGE, object), (operation))
 
 #undef atomic_init
 #define atomic_init(object, value) \
     (sim_empty_buffer(), atomic_store_explicit(object, value, memory_order_relaxed))
+#endif
 
 typedef struct lanepool_i_thread {
     struct sim_fiber *fiber;

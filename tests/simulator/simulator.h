@@ -3,7 +3,8 @@
  * runs next. Equal seeds give equal schedules.
  *
  * Time is virtual. It passes when no fiber is ready; in eager runs, also whenever the schedule says
- * so. If no fiber is ready and none waits for a time, the run has failed.
+ * so, and with `step_ns` at every step. If no fiber is ready and none waits for a time, the run has
+ * failed.
  *
  * A run belongs to the thread that calls sim_run(). Processes may run simulations side by side.
  */
@@ -29,7 +30,10 @@ struct sim_options {
     enum sim_strategy strategy;
     bool buffers;         /* stores are delayed, as on x86 */
     bool slow_buffers;    /* they are delayed for longer */
+    bool weak;            /* loads may get old values; then `buffers` delays no store */
+    uint32_t old_one_in;  /* with `weak`: one load in so many may */
     bool eager;           /* time may pass while fibers are ready */
+    uint64_t step_ns;     /* each step takes so much time; 0: time passes between steps only */
     uint64_t steps_max;   /* a run with more steps fails as endless; 0: a million */
     uint64_t fault;       /* the number of the fault point that fails, from 1; 0: none */
     bool faults_stay;     /* every later fault point fails, too */
@@ -71,6 +75,8 @@ uint64_t sim_steps(void);
 bool sim_is_strict(void);
 /* Returns the calling fiber's number: from 0, in the order in which fibers were started. */
 uint32_t sim_self(void);
+/* Returns the name that the running thread has set for itself; "" if none. */
+const char *sim_thread_name(void);
 /* Returns true in a run. */
 bool sim_is_running(void);
 

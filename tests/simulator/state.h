@@ -30,6 +30,7 @@ struct sim_fiber {
     uint32_t store_count;
     void *slot;
     void *drains;
+    char name[16];               /* as the thread has set it; "": it has not */
     lanepool_i_mutex *last_lock; /* that it has taken and not released; see door.c */
     void *(*main)(void *argument);
     void *argument;
@@ -82,6 +83,12 @@ void sim_join(struct sim_fiber *fiber);
  * false if the time came first. */
 bool sim_wait(const void *on, uint64_t wakes_at);
 void sim_wake(const void *on);
+/* Waits for a short while, whose length the schedule chooses. */
+void sim_nap(uint64_t ns);
+/* Returns how many fibers nap. */
+uint32_t sim_nap_count(void);
+/* Ends the nap of one of these fibers, counted from 0, and returns the fiber. */
+struct sim_fiber *sim_end_nap(uint32_t number);
 /* Counts a fault point. Returns true if it is to fail. */
 bool sim_fault(void);
 
@@ -91,6 +98,8 @@ void sim_choice_begin(void);
 /* Chooses the fiber that runs next. `self` is the ready fiber that is about to make a step; NULL if
  * the caller must wait. At least one fiber must be ready. */
 struct sim_fiber *sim_choose(struct sim_fiber *self);
+/* Returns true if the calling fiber is to yield instead of napping until no fiber is ready. */
+bool sim_choose_short_nap(void);
 /* Prepares a fiber that has just become ready. */
 void sim_choice_joins(struct sim_fiber *fiber);
 

@@ -4,6 +4,9 @@
 #include "platform/platform.h"
 #include "simulator/memory.h"
 #include "simulator/state.h"
+#if defined(SIM_WEAK)
+#include "simulator/weak.h"
+#endif
 
 struct thread {
     void (*main)(void *argument);
@@ -56,40 +59,14 @@ bool world_is_strict(void)
     return sim_is_strict();
 }
 
-uint64_t world_thread(void)
+void world_show_all(void)
 {
-    return sim_self();
+#if defined(SIM_WEAK)
+    sim_weak_let_time_pass();
+#endif
 }
 
-static size_t whole_lines(size_t size)
+bool world_waits_again(void)
 {
-    return (size + LANEPOOL_I_CACHE_LINE - 1) & ~(size_t)(LANEPOOL_I_CACHE_LINE - 1);
-}
-
-void *world_memory_get(size_t size, size_t alignment)
-{
-    size_t whole = whole_lines(size);
-
-    if (sim_fault())
-        return NULL;
-    sim.held++;
-    return sim_memory_get(whole,
-                          alignment > LANEPOOL_I_CACHE_LINE ? alignment : LANEPOOL_I_CACHE_LINE);
-}
-
-void world_memory_put(void *memory, size_t size)
-{
-    sim_empty_buffer();
-    sim_memory_put(memory, whole_lines(size));
-    sim.held--;
-}
-
-bool world_has_refused(void)
-{
-    return sim.faults > 0;
-}
-
-void world_stop_refusing(void)
-{
-    sim.options.fault = 0;
+    return false;
 }

@@ -64,6 +64,14 @@ lanepool_allocator store_open(struct store *store)
     return allocator;
 }
 
+size_t store_bytes(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    size_t bytes = store->bytes;
+    pthread_mutex_unlock(&store->lock);
+    return bytes;
+}
+
 void store_expect_empty(const struct store *store)
 {
     expect_eq(store->errors, 0);

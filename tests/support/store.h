@@ -24,6 +24,8 @@ struct store {
 
 /* Returns the allocator of an empty store. */
 lanepool_allocator store_open(struct store *store);
+/* Returns the number of bytes in use, also while other threads use the allocator. */
+size_t store_bytes(struct store *store);
 /* Checks that all pieces were given back with their sizes. */
 void store_expect_empty(const struct store *store);
 /* Checks the same, and ends the store. */

@@ -1,5 +1,6 @@
 /*
  * Runs tests without Criterion: all of them, or those whose "suite/name" begins with an argument.
+ * Arguments after "--except" name tests that are left out.
  *
  * The first failure ends the program, because the threads of the failed test may still use its
  * stack. The alarm ends a test that hangs.
@@ -42,14 +43,18 @@ void test_fail(const char *file, int line, const char *format, ...)
 static bool is_wanted(const struct test_case *test, int argc, char **argv)
 {
     char name[256];
+    bool wanted = argc == 1 || strcmp(argv[1], "--except") == 0;
+    bool selects = true;
 
     snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
     for (int i = 1; i < argc; i++) {
-        if (strncmp(name, argv[i], strlen(argv[i])) == 0) {
-            return true;
+        if (strcmp(argv[i], "--except") == 0) {
+            selects = false;
+        } else if (strncmp(name, argv[i], strlen(argv[i])) == 0) {
+            wanted = selects;
         }
     }
-    return argc == 1;
+    return wanted;
 }
 
 int main(int argc, char **argv)

@@ -59,7 +59,7 @@ static void fixture_init(const lanepool_i_clock_work *work)
 {
     clocks = (struct fixture){ .count = 0 };
     gate_init(&clocks.gate);
-    expect(lanepool_i_timers_init(&clocks.timers, work, &clocks));
+    expect(lanepool_i_timers_init(&clocks.timers, NULL, work, &clocks));
     for (size_t i = 0; i < 3; i++) {
         clocks.all[i].fire = fire;
     }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/ready_ring.h"
 #include "support/memory.h"
@@ -75,6 +76,24 @@ static size_t take_half(struct fixture *ready)
         expect_next(ready, lanepool_i_tasks_take(&taken));
     }
     return count;
+}
+
+/* In a pool the ring's worker follows its ring in memory. */
+Test(ready_ring, is_initialised_within_its_bounds)
+{
+    struct {
+        lanepool_i_ready_ring ring;
+        unsigned char behind[64];
+    } place;
+
+    memset(&place, 0x5a, sizeof place);
+    lanepool_i_ready_ring_init(&place.ring, true);
+    for (size_t i = 0; i < SLOTS; i++) {
+        expect(load_relaxed(&place.ring.slots[i]) == NULL);
+    }
+    for (size_t i = 0; i < sizeof place.behind; i++) {
+        expect_eq(place.behind[i], 0x5a);
+    }
 }
 
 Test(ready_ring, an_empty_ring_has_nothing_to_take)

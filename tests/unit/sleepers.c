@@ -228,6 +228,18 @@ Test(sleepers, a_posted_worker_returns_from_its_sleep_and_the_wake_up_is_counted
     fixture_fini(&fixture);
 }
 
+Test(sleepers, the_wake_up_of_a_worker_that_might_have_left_is_counted)
+{
+    struct fixture fixture;
+
+    fixture_init(&fixture, WORKERS);
+    search_and_prepare(&fixture, 0);
+    lanepool_i_sleepers_wake(&fixture.sleepers);
+    expect(was_posted(&fixture, 0));
+    expect_eq(load_relaxed(&fixture.sleepers.all[0].wake_ups), 1);
+    fixture_fini(&fixture);
+}
+
 Test(sleepers, a_worker_that_leaves_counts_as_busy_and_is_not_woken)
 {
     struct fixture fixture;

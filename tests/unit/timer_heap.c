@@ -16,7 +16,7 @@ struct fixture {
 static void fixture_init(struct fixture *heap)
 {
     *heap = (struct fixture){ .all = { { 0 } } };
-    expect(lanepool_i_timers_init(&heap->timers, NULL, NULL));
+    expect(lanepool_i_timers_init(&heap->timers, NULL, NULL, NULL));
 }
 
 static void fixture_fini(struct fixture *heap)

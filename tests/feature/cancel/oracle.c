@@ -147,6 +147,17 @@ static bool can_be_running(const struct oracle_task *task, uint64_t begin)
     return task->call == CALL_RUN && (released == 0 || released > begin);
 }
 
+/* Returns true if a wait for the task, in a pool without threads, may have ended because nothing
+ * was left to do; as for other waits (oracle_waits.c). */
+static bool may_be_in_vain(const struct judge *judge, uint32_t index, uint64_t end)
+{
+    const struct oracle_task *target = &judge->log->tasks[index];
+    const struct workload_task *what = &judge->workload->tasks[index];
+
+    return !ended_before(target, end) || atomic_load(&target->detached) || what->fails != 0 ||
+           what->form == FORM_OR_RUN;
+}
+
 static void check_one(struct judge *judge, uint32_t cancel)
 {
     const struct workload_cancel *what = &judge->workload->cancels[cancel];
@@ -167,7 +178,11 @@ static void check_one(struct judge *judge, uint32_t cancel)
         allowed = waits ? ended_before(target, end) : is_done(judge, what->target, end);
         break;
     case LANEPOOL_TIMED_OUT:
-        allowed = waits && what->patience != LANEPOOL_FOREVER;
+        /* Without threads, a wait inside a task also ends if nothing is left to do. */
+        allowed =
+            waits && (what->patience != LANEPOOL_FOREVER ||
+                      (judge->workload->params.step_seed != 0 && what->inside != WORKLOAD_NONE &&
+                       may_be_in_vain(judge, what->target, end)));
         break;
     case LANEPOOL_DEADLOCK:
     case LANEPOOL_SHUT_DOWN:

@@ -128,6 +128,7 @@ static struct oracle_cancel *begin(struct run *run, uint32_t cancel)
 static lanepool_status end(struct run *run, struct oracle_cancel *record, lanepool_status status)
 {
     record->status = status;
+    world_show_all();
     oracle_stamp_at(run->log, &record->end);
     return status;
 }
@@ -136,10 +137,14 @@ static lanepool_status cancel_task(struct run *run, uint32_t cancel, lanepool_fu
 {
     const struct workload_cancel *what = &run->workload->cancels[cancel];
     struct oracle_cancel *record = begin(run, cancel);
+    lanepool_status status;
 
-    return end(run, record,
-               what->kind == CANCEL_TASK ? lanepool_future_cancel(future)
-                                         : lanepool_future_cancel_wait(future, what->patience));
+    do {
+        status = what->kind == CANCEL_TASK ? lanepool_future_cancel(future)
+                                           : lanepool_future_cancel_wait(future, what->patience);
+    } while (status == LANEPOOL_TIMED_OUT && what->patience == LANEPOOL_FOREVER &&
+             world_waits_again());
+    return end(run, record, status);
 }
 
 static void cancel_lane(struct run *run, uint32_t cancel)

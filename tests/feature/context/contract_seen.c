@@ -113,3 +113,36 @@ Test(context_seen, who_opens_one_and_who_waits_for_that_is_explained)
     pool_end(pool);
     gate_fini(&gate);
 }
+
+static size_t name_in_full(void *user, lanepool_key key, char *text, size_t size)
+{
+    (void)user, (void)key;
+    memset(text, 'x', size);
+    return size;
+}
+
+Test(context_seen, names_that_fill_their_room_end_with_a_zero)
+{
+    struct shop shop = { 0 };
+    struct visit visits[] = { { .shop = &shop, .claim = lanepool_exclusive(1) },
+                              { .shop = &shop, .claim = lanepool_exclusive(2) } };
+    lanepool_context_options contexts = shop_options();
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_snapshot *snapshot;
+
+    options.workers = 1;
+    options.contexts = &contexts;
+    options.user = &shop;
+    options.key_name = name_in_full;
+    lanepool_pool *pool = pool_make_with(&options);
+    for (int i = 0; i < 2; i++) {
+        future_finish(submit(pool, &visits[i]));
+    }
+    pool_settle(pool);
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->context_count, 2);
+    expect(snapshot->contexts[0].name[0] == 'x');
+    expect_eq(strlen(snapshot->contexts[0].name), strlen(snapshot->contexts[1].name));
+    lanepool_snapshot_release(snapshot);
+    pool_end(pool);
+}

@@ -213,7 +213,9 @@ static bool submit(struct task_context *context, const lanepool_task *task, lane
     const struct workload_task *what = what_of(context);
 
     if (what->is_delayed) {
-        *status = lanepool_pool_submit_after(context->run->pool, task, what->delay);
+        do {
+            *status = lanepool_pool_submit_after(context->run->pool, task, what->delay);
+        } while (*status == LANEPOOL_TIMED_OUT && world_waits_again());
     }
     return what->is_delayed;
 }
@@ -368,8 +370,10 @@ static lanepool_status submit_series(struct task_context *first)
     atomic_store(&run->due_min_ns, world_now() + delay);
     atomic_store(&run->due_max_ns, UINT64_MAX);
     oracle_stamp_at(first->run->log, &run->submit_begin);
-    status = lanepool_pool_submit_every(first->run->pool, &task, what->delay, what->period_ns,
-                                        what->period, &first->timer);
+    do {
+        status = lanepool_pool_submit_every(first->run->pool, &task, what->delay, what->period_ns,
+                                            what->period, &first->timer);
+    } while (status == LANEPOOL_TIMED_OUT && world_waits_again());
     run->submitted = status;
     oracle_stamp_at(first->run->log, &run->submit_end);
     if (status != LANEPOOL_OK) {

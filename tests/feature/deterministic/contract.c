@@ -200,7 +200,7 @@ static void expect_unsupported(const lanepool_options *options)
     expect(pool == NULL);
 }
 
-Test(deterministic, options_that_need_threads_or_clocks_are_unsupported)
+Test(deterministic, options_that_need_threads_are_unsupported)
 {
     lanepool_options options = stepped(1);
 
@@ -212,42 +212,11 @@ Test(deterministic, options_that_need_threads_or_clocks_are_unsupported)
     options.layout = LANEPOOL_PER_WORKER;
     expect_unsupported(&options);
     options = stepped(1);
-    options.priorities = true;
-    expect_unsupported(&options);
-    options = stepped(1);
     options.on_slow_task = ignore_slow;
     expect_unsupported(&options);
     options = stepped(1);
     options.on_stalled = ignore_stall;
     expect_unsupported(&options);
-}
-
-Test(deterministic, tasks_and_calls_that_need_a_clock_are_unsupported)
-{
-    lanepool_pool *pool = stepped_pool(1);
-    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    struct step step = { 0 };
-    lanepool_task task = step_task(&step, NULL, 0);
-    lanepool_executor *executor;
-    lanepool_timer *timer;
-
-    expect_status(lanepool_pool_submit_after(pool, &task, 1), LANEPOOL_UNSUPPORTED);
-    expect_status(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer),
-                  LANEPOOL_UNSUPPORTED);
-    expect_status(lanepool_pool_executor(pool, &executor), LANEPOOL_UNSUPPORTED);
-    task.start_within_ns = 1;
-    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_UNSUPPORTED);
-    task = step_task(&step, NULL, 0);
-    policy.retries = 1;
-    policy.delay_ns = 1;
-    task.on_failure = &policy;
-    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_UNSUPPORTED);
-    policy.delay_ns = 0;
-    step.code = 1;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    pool_settle(pool);
-    expect_eq(step.runs, 2);
-    pool_end(pool);
 }
 
 /* --- calls that wait --- */

@@ -8,11 +8,12 @@
 
 enum { TASKS = 24, KEYS = 5, CLAIMS = 3, SEEDS = 1000 };
 
-static lanepool_pool *stepped_pool(uint64_t seed)
+static lanepool_pool *stepped_pool(uint64_t seed, uint64_t plain_from)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     options.step_seed = seed;
+    options.step_plain_from = plain_from;
     return pool_make_with(&options);
 }
 
@@ -94,7 +95,7 @@ static void run_workload(struct workload *workload, uint64_t seed)
 {
     memset(workload, 0, sizeof *workload);
     workload->random = seed;
-    workload->pool = stepped_pool(seed);
+    workload->pool = stepped_pool(seed, 0);
     while (workload->submitted < TASKS) {
         submit_piece(workload);
         if (random_below(&workload->random, 3) == 0) {
@@ -209,10 +210,11 @@ static int write_letter(lanepool_run *run, void *context)
 
 /* Runs tasks a, b, c ... on the keys in order, and writes the order of their starts. Key 0: none.
  */
-static void run_letters(uint64_t seed, const uint64_t *keys, size_t count, char *text)
+static void run_letters(uint64_t seed, uint64_t plain_from, const uint64_t *keys, size_t count,
+                        char *text)
 {
     struct letter letters[8];
-    lanepool_pool *pool = stepped_pool(seed);
+    lanepool_pool *pool = stepped_pool(seed, plain_from);
 
     for (size_t i = 0; i < count; i++) {
         lanepool_key key = keys[i] != 0 ? lanepool_key_id(keys[i]) : lanepool_key_none();
@@ -232,7 +234,7 @@ static size_t count_orders(const uint64_t *keys, size_t count)
         char text[9] = "";
         size_t i = 0;
 
-        run_letters(seed, keys, count, text);
+        run_letters(seed, 0, keys, count, text);
         while (i < known && strcmp(orders[i], text) != 0) {
             i++;
         }
@@ -252,4 +254,39 @@ Test(deterministic_orders, the_seeds_reach_every_legal_order_and_no_other)
     expect_eq(count_orders(unrelated, 4), 24);
     expect_eq(count_orders(same, 4), 1);
     expect_eq(count_orders(pairs, 4), 6);
+}
+
+/* --- fewer draws --- */
+
+enum { LETTERS = 8, DRAWS_MAX = 40 };
+
+Test(deterministic_orders, after_the_last_draw_tasks_start_as_accepted)
+{
+    static const uint64_t unrelated[LETTERS] = { 0 };
+
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        char whole[LETTERS + 1] = "";
+        char text[LETTERS + 1] = "";
+        bool differed = false;
+
+        run_letters(seed, 0, unrelated, LETTERS, whole);
+        run_letters(seed, 1, unrelated, LETTERS, text);
+        expect(strcmp(text, "abcdefgh") == 0);
+        /* Each run begins as the seed draws, and has the rest in order. */
+        for (uint64_t from = 2; from <= DRAWS_MAX; from++) {
+            size_t same = 0;
+
+            memset(text, 0, sizeof text);
+            run_letters(seed, from, unrelated, LETTERS, text);
+            while (same < LETTERS && text[same] == whole[same]) {
+                same++;
+            }
+            for (size_t i = same + 1; i < LETTERS; i++) {
+                expect(text[i - 1] < text[i]);
+            }
+            differed = differed || same < LETTERS;
+        }
+        expect(strcmp(text, whole) == 0);
+        expect(differed);
+    }
 }

@@ -1,6 +1,6 @@
 /*
  * The examples of the seeds (docs/seeds.md) as a program's own unit tests: no thread, no gate, and
- * many orders. Sequences, the third seed, need threads of their own.
+ * many orders.
  */
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +79,48 @@ Test(deterministic_seeds, s1_a_rollup_comes_between_the_tasks_of_its_clients)
     }
     /* Client c is free to run on either side. */
     expect(before_rollup > 0 && before_rollup < SEEDS);
+}
+
+/* Two workers of the third seed: sequences that share an executor. A delayed task of each. */
+Test(deterministic_seeds, s2_sequences_share_an_executor_and_keep_their_orders)
+{
+    static struct journal journal;
+    struct step steps[2 * EACH];
+    bool swapped[2] = { false };
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        lanepool_pool *pool = stepped_pool(seed, NULL);
+        lanepool_sequence *sequences[2];
+        lanepool_executor *executor;
+
+        memset(&journal, 0, sizeof journal);
+        expect_ok(lanepool_pool_executor(pool, &executor));
+        for (int s = 0; s < 2; s++) {
+            expect_ok(lanepool_sequence_create(executor, &sequences[s]));
+        }
+        for (uint32_t i = 0; i < 2 * EACH; i++) {
+            steps[i] = (struct step){ .id = i, .journal = &journal };
+            lanepool_task task = step_task(&steps[i], NULL, 0);
+
+            expect_ok(lanepool_sequence_submit_after(sequences[i % 2], &task, i < 2 ? 1000 : 0));
+        }
+        while (lanepool_pool_step(pool) == LANEPOOL_OK) {
+        }
+        expect_eq(journal.count, 2 * EACH);
+        expect_eq(journal.most_running, 1);
+        for (uint32_t i = 4; i < 2 * EACH; i++) {
+            expect(journal_place(&journal, i - 2) < journal_place(&journal, i));
+        }
+        expect(journal_place(&journal, 0) >= 2 * EACH - 2);
+        expect(journal_place(&journal, 1) >= 2 * EACH - 2);
+        swapped[journal_place(&journal, 2) < journal_place(&journal, 3)] = true;
+        for (int s = 0; s < 2; s++) {
+            expect_ok(lanepool_sequence_destroy(sequences[s]));
+        }
+        expect_ok(lanepool_executor_destroy(executor));
+        pool_end(pool);
+    }
+    expect(swapped[false] && swapped[true]);
 }
 
 Test(deterministic_seeds, s3_a_full_pool_refuses_or_lets_the_caller_run)

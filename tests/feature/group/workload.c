@@ -204,6 +204,19 @@ static lanepool_status take(struct run *run, lanepool_group *group, uint64_t pat
     return status;
 }
 
+static lanepool_status visit(struct run *run, const struct workload_visit *what)
+{
+    lanepool_group *group = run->groups[what->group];
+    /* Without threads and members, no other thread would end the wait. */
+    bool polls = run->workload->params.step_seed != 0 && lanepool_group_pending(group) == 0;
+    uint64_t patience = polls ? 0 : what->patience;
+
+    if (what->closes) {
+        return close_group(run, what->group);
+    }
+    return what->takes ? take(run, group, patience) : lanepool_group_wait(group, patience);
+}
+
 static void act(struct run *run, uint32_t visitor)
 {
     for (uint32_t i = 0; i < run->workload->visit_count; i++) {
@@ -215,13 +228,10 @@ static void act(struct run *run, uint32_t visitor)
         }
         world_sleep(what->after);
         record->begin = oracle_stamp(run->log);
-        if (what->closes) {
-            record->status = close_group(run, what->group);
-        } else if (what->takes) {
-            record->status = take(run, run->groups[what->group], what->patience);
-        } else {
-            record->status = lanepool_group_wait(run->groups[what->group], what->patience);
-        }
+        do {
+            record->status = visit(run, what);
+        } while (record->status == LANEPOOL_TIMED_OUT && what->patience == LANEPOOL_FOREVER &&
+                 world_waits_again());
         record->end = oracle_stamp(run->log);
     }
 }

@@ -436,7 +436,7 @@ Test(lane_limit_counts, what_is_handed_back_needs_no_room)
 
 /* --- memory --- */
 
-enum { KEYS = 200000, AT_ONCE = 1000 };
+enum { KEYS = 100000, ROUNDS = 5, AT_ONCE = 1000 };
 
 static int nothing(lanepool_run *run, void *context)
 {
@@ -476,8 +476,12 @@ Test(lane_limit_counts, keys_that_were_counted_leave_nothing)
     pool = pool_make_with(&options);
     submit_each_key(pool);
     before = process_resident_bytes();
-    submit_each_key(pool);
+    /* What the pool retains for later tasks varies from round to round. What is left of each key
+     * would add up. */
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_each_key(pool);
+    }
     /* Far less than the smallest block for each key. */
-    expect(PROCESS_IS_SANITIZED || process_resident_bytes() < before + 8 * KEYS);
+    expect(PROCESS_IS_SANITIZED || process_resident_bytes() < before + 8 * KEYS * ROUNDS);
     pool_end(pool);
 }

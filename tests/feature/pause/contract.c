@@ -1,4 +1,5 @@
 /* Pausing: a pool, or one lane, accepts tasks and starts none until it is resumed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/step.h"
@@ -219,6 +220,100 @@ Test(pause, task_in_a_paused_lane_says_so)
     future_finish(future);
     lanepool_lane_release(lane);
     pool_end(pool);
+}
+
+/* The pause waits behind the running task, and is no task itself. */
+Test(pause, snapshot_counts_the_task_before_a_pause_and_not_the_pause)
+{
+    struct gate gate;
+    struct step step = { .gate = &gate };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 5);
+    lanepool_snapshot *snapshot;
+
+    gate_init(&gate);
+    lanepool_future *future = submit_on_key(pool, &step, 5);
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->lane_count, 1);
+    expect(snapshot->lanes[0].paused);
+    expect_eq(snapshot->lanes[0].granted, 1);
+    expect_eq(snapshot->lanes[0].unknown, 0);
+    lanepool_snapshot_release(snapshot);
+    gate_open(&gate, 1);
+    expect_ok(lanepool_lane_resume(lane));
+    future_finish(future);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+/* A task that waits for a future while it has the lane. */
+struct waiting {
+    struct gate gate;
+    lanepool_future *awaited;
+    lanepool_status status;
+};
+
+static int wait_inside(lanepool_run *run, void *context)
+{
+    struct waiting *waiting = context;
+
+    (void)run;
+    gate_pass(&waiting->gate);
+    waiting->status = lanepool_future_wait(waiting->awaited, UINT64_C(5000000000), NULL);
+    return 0;
+}
+
+/* Fills the memory that the pause is about to get. */
+static void spoil_free_memory(void)
+{
+    enum { PIECES = 64 };
+    void *pieces[PIECES];
+
+    for (int i = 0; i < PIECES; i++) {
+        pieces[i] = aligned_alloc(128, (size_t)(1 + i % 4) * 128);
+        expect(pieces[i] != NULL);
+        memset(pieces[i], 0xff, (size_t)(1 + i % 4) * 128);
+    }
+    for (int i = 0; i < PIECES; i++) {
+        free(pieces[i]);
+    }
+}
+
+/* The last task waits behind the rollup, which waits for the lane of the first. The pause stands
+ * between these two, and changes nothing about the deadlock. */
+Test(pause, deadlock_through_a_paused_lane_is_found)
+{
+    struct waiting waiting = { .status = LANEPOOL_OK };
+    struct step steps[2] = { { 0 } };
+    lanepool_claim claim = lanepool_shared(2);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 2);
+
+    gate_init(&waiting.gate);
+    task.function = wait_inside;
+    task.context = &waiting;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&waiting.gate, 1));
+    spoil_free_memory();
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(step_submit_rollup(pool, &steps[0], 1, 2));
+    waiting.awaited = submit_on_key(pool, &steps[1], 1);
+    gate_open(&waiting.gate, 1);
+    expect_status(lanepool_pool_quiesce(pool, 100000000), LANEPOOL_TIMED_OUT);
+    expect_ok(lanepool_lane_resume(lane));
+    pool_settle(pool);
+    expect_status(waiting.status, LANEPOOL_DEADLOCK);
+    expect_eq(steps[0].runs + steps[1].runs, 2);
+    lanepool_future_release(waiting.awaited);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    gate_fini(&waiting.gate);
 }
 
 Test(pause, shutdowns_resume)

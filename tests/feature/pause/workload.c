@@ -89,6 +89,7 @@ static void pause_and_resume(struct run *run, uint32_t index, lanepool_lane *lan
 
     oracle_stamp_at(run->log, &record->begin);
     record->status = change(run, lane, true);
+    world_show_all();
     record->end = oracle_stamp(run->log);
     world_sleep(what->lasts);
     record->resume_begin = oracle_stamp(run->log);

@@ -83,7 +83,7 @@ static void submit_avoider(void *argument)
     EXPECT(status == LANEPOOL_OK || atomic_load(&scene.stops));
 }
 
-static void begin(void)
+static void begin_with(unsigned workers)
 {
     static const char *const claims[][AVOIDERS] = {
         { "AB", "A", "B" }, { "ABC", "BA", "A" }, { "AB", "AC", "CB" }, { "a", "AB", "aB" }
@@ -98,7 +98,12 @@ static void begin(void)
     poisoned.is_shared = false;
     atomic_store(&poisoned.is_kept, false);
     atomic_store(&poisoned.is_resolved, false);
-    scene_open_with(1 + scene_variant(2));
+    scene_open_with(workers);
+}
+
+static void begin(void)
+{
+    begin_with(1 + scene_variant(2));
 }
 
 static void resolve(lanepool_resolution how)
@@ -243,6 +248,36 @@ SCENARIO(scenario_63_poison_ends_beside_who_avoids_it, RANDOM)
         resolve(LANEPOOL_RESOLVE_SKIP);
     EXPECT_STATUS(OK, status);
     scene_end();
+    let_go();
+}
+
+static int open_gate_and_fail(lanepool_run *run, void *context)
+{
+    scene_open_gate(0);
+    return fail(run, context);
+}
+
+/* The task is resolved and the drain ends, while the worker that has parked the task is about to
+ * send the router a message for its lanes. */
+SCENARIO(scenario_63_pool_ends_beside_the_worker_that_has_parked, EXHAUSTIVE)
+{
+    lanepool_status status;
+
+    begin_with(2);
+    scene_make_gates(1);
+    submit_avoider(&poisoned.avoiders[2]);
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, submit(open_gate_and_fail, NULL, "A", &poisoned.bad, NULL));
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    scene_wait_at_gate(0);
+    resolve(LANEPOOL_RESOLVE_SKIP);
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_PARKED)
+        resolve(LANEPOOL_RESOLVE_SKIP);
+    EXPECT_STATUS(OK, status);
+    sim_explore_to_here();
+    scene_end();
+    expect_ends();
     let_go();
 }
 

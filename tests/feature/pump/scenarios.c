@@ -82,6 +82,49 @@ SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE)
     end_pool();
 }
 
+static lanepool_detached *detached;
+
+static int detach_and_return(lanepool_run *run, void *context)
+{
+    (void)context;
+    scene_open_gate(0);
+    sim_explore_from_here();
+    lanepool_status status = lanepool_run_detach(run, &detached);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    return 0;
+}
+
+/* The task may detach itself when the workers have left and the shutdown has looked for detached
+ * tasks. Then no thread but the pumping one can end the task. */
+SCENARIO(scenario_50_pumps_task_detaches_as_the_pool_stops, EXHAUSTIVE)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future *future;
+    lanepool_result result;
+
+    detached = NULL;
+    scene_open_with(1);
+    scene_make_gates(1);
+    make_pump();
+    task.function = detach_and_return;
+    task.pump = pump;
+    task.future = &future;
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
+    scene_spawn(pump_to_the_end, NULL);
+    scene_wait_at_gate(0);
+    EXPECT_STATUS(OK, scene_stop(false));
+    scene_join();
+    sim_explore_to_here();
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_future_wait(future, 0, &result));
+    if (detached != NULL) {
+        EXPECT_STATUS(ABANDONED, result.status);
+        EXPECT_STATUS(DONE, lanepool_task_complete(detached, 0, NULL));
+    }
+    lanepool_future_release(future);
+    end_pool();
+}
+
 /* --- everything at once --- */
 
 static void submit_or_be_refused(void *argument)

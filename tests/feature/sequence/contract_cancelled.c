@@ -1,4 +1,4 @@
-/* Waits in the `cancelled` of a sequence's task. */
+/* Waits in the `cancelled` of a sequence's task; works that are cancelled late. */
 #include "support/step.h"
 #include "support/test.h"
 
@@ -79,4 +79,32 @@ Test(sequence_cancelled, wait_is_a_deadlock_on_another_executor)
     cancel_and_wait_inside(executor);
     lanepool_work_run(kept);
     expect_ok(lanepool_executor_destroy(executor));
+}
+
+/* The pool cancels a work whose sequence is gone. */
+Test(sequence_cancelled, pool_may_stop_after_a_sequence_was_destroyed)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step step = { 0 };
+    lanepool_sequence *sequence;
+    lanepool_executor *executor;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = step_task(&step, NULL, 0);
+
+    gate_init(&gate);
+    expect_ok(step_submit(pool, &holder));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_pool_executor(pool, &executor));
+    expect_ok(lanepool_sequence_create(executor, &sequence));
+    expect_ok(lanepool_sequence_submit(sequence, &task));
+    expect_ok(lanepool_sequence_destroy(sequence));
+    expect_eq(step.cancels, 1);
+    expect_ok(lanepool_executor_destroy(executor));
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    gate_open(&gate, 1);
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_ok(lanepool_pool_destroy(pool));
+    expect_eq(step.runs, 0);
+    gate_fini(&gate);
 }

@@ -406,6 +406,18 @@ SCENARIO(scenario_38_executor_that_refuses_what_is_due, RANDOM)
     foreign_end();
 }
 
+/* The executor refuses a task that has become due, but runs it nevertheless, perhaps at once. */
+SCENARIO(scenario_38_executor_that_refuses_what_is_due_and_runs_it, RANDOM)
+{
+    foreign_open(&(struct foreign_manner){
+        .kind = FOREIGN_THREADS, .threads = 1, .refuses = UINT64_MAX, .lies = true });
+    foreign.steps[0].delay_ns = 10;
+    submit_step(&foreign.steps[0]);
+    EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[0].future, LANEPOOL_FOREVER, NULL));
+    submit_or_be_refused(&foreign.steps[1]);
+    foreign_end();
+}
+
 /* --- a pool as the executor --- */
 
 SCENARIO(scenario_38_pool_stops_beneath_a_sequence, RANDOM)
@@ -463,6 +475,34 @@ SCENARIO(scenario_30_each_failure_of_a_sequence, FAULTS)
         lanepool_status status = lanepool_sequence_wait(foreign.sequence, 10);
         EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NO_RESOURCE ||
                status == LANEPOOL_TIMED_OUT);
+        foreign_end_sequence();
+    }
+    foreign_close();
+}
+
+static bool is_pending(const struct foreign_step *step)
+{
+    return step->accepted && lanepool_future_wait(step->future, 0, NULL) == LANEPOOL_TIMED_OUT;
+}
+
+/* The executor refuses every alarm, so the library's clock thread fires the timers. If that thread
+ * cannot be started, the delayed submit is refused, and the sequence works on. */
+SCENARIO(scenario_30_each_failure_of_a_clock_thread_for_a_sequence, FAULTS)
+{
+    const struct foreign_manner manner = { .kind = FOREIGN_INSIDE,
+                                           .has_timer = true,
+                                           .deaf_for = UINT32_MAX };
+
+    if (!foreign_try_open(&manner))
+        return;
+    if (lanepool_sequence_create(foreign.executor, &foreign.sequence) == LANEPOOL_OK) {
+        foreign.steps[0].delay_ns = 1000;
+        lanepool_status status = foreign_submit(&foreign.steps[0]);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
+        (void)foreign_submit(&foreign.steps[1]);
+        while (is_pending(&foreign.steps[0]) || is_pending(&foreign.steps[1]) ||
+               lanepool_sequence_wait(foreign.sequence, 0) != LANEPOOL_OK)
+            sim_sleep(1000);
         foreign_end_sequence();
     }
     foreign_close();

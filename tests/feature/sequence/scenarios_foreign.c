@@ -23,6 +23,7 @@ static struct behind {
     lanepool_i_thread threads[THREADS_MAX];
     lanepool_i_thread clock;
     uint32_t thread_count;
+    bool has_clock; /* `clock` was started */
     _Atomic uint32_t released;
     bool inside;     /* guarded by the sequence */
     uint32_t places; /* guarded by the sequence */
@@ -153,6 +154,7 @@ static void start_threads(void)
         EXPECT(lanepool_i_thread_start(&behind.threads[behind.thread_count], 0, thread_main, NULL));
     if (behind.manner.has_timer)
         EXPECT(lanepool_i_thread_start(&behind.clock, 0, clock_main, NULL));
+    behind.has_clock = behind.manner.has_timer;
 }
 
 static void end_threads(void)
@@ -165,7 +167,7 @@ static void end_threads(void)
         lanepool_i_semaphore_post(&behind.arrivals);
     for (uint32_t i = 0; i < behind.thread_count; i++)
         lanepool_i_thread_join(&behind.threads[i]);
-    if (behind.manner.has_timer)
+    if (behind.has_clock)
         lanepool_i_thread_join(&behind.clock);
 }
 
