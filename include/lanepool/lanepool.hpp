@@ -367,6 +367,8 @@ public:
     lanepool_status quiesce(std::chrono::nanoseconds wait_max = forever) const noexcept {
         return lanepool_pool_quiesce(handle(), detail::wait_ns(wait_max));
     }
+    /** Gives memory that is free back to the system; see lanepool_pool_trim(). */
+    lanepool_status trim() const noexcept { return lanepool_pool_trim(handle()); }
     /** Shuts down, and waits until the last task has ended; see lanepool_pool_await(). */
     lanepool_status drain(std::chrono::nanoseconds wait_max = forever) const noexcept {
         lanepool_status status = lanepool_pool_shutdown(handle());

@@ -368,17 +368,29 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
- * Waits until all tasks accepted before this call have finished, and frees unused memory. The pool
- * continues. Delayed tasks that are not due do not count.
+ * Waits until all tasks accepted before this call have finished. The pool continues. Delayed tasks
+ * that are not due do not count.
  * @retval LANEPOOL_OK        They have finished, and their callbacks have returned.
  * @retval LANEPOOL_PARKED    Failures hold up all that is left, as for lanepool_pool_await().
  * @retval LANEPOOL_TIMED_OUT Not yet; wait again.
  * @retval LANEPOOL_DEADLOCK  Called inside a task or callback of the pool.
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(free
- *     memory).
+ * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
+
+/**
+ * Gives memory that is free now back to the system, in small parts, which hold no other thread up
+ * for long. The pool keeps small reserves, and the lanes of pending tasks and of lane handles.
+ * Without this call idle workers do the same once the pool has not grown for 200 ms, and keep up to
+ * 16,384 lanes; if none is idle, busy workers do it slowly. See docs/caveats.md.
+ * @retval LANEPOOL_OK        The memory is back, but for what other threads have freed meanwhile.
+ * @retval LANEPOOL_DEADLOCK  Called in a callback of the pool.
+ * @retval LANEPOOL_SHUT_DOWN The pool has ended.
+ * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(free
+ *     memory + lanes).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_trim(lanepool_pool *pool);
 
 /**
  * Makes one step of a pool with `step_seed`: runs a ready task on the calling thread, as the pool's

@@ -153,10 +153,11 @@ static bool has_buckets_for(const lanepool_i_key_index *index, size_t times)
            index->bucket_count > times * index->key_count;
 }
 
-void lanepool_i_key_index_shrink(lanepool_i_key_index *index)
+bool lanepool_i_key_index_shrink(lanepool_i_key_index *index, size_t bucket_count)
 {
-    while (has_buckets_for(index, 2))
+    for (size_t i = 0; i < bucket_count && has_buckets_for(index, 2); i++)
         join_last_bucket(index);
+    return has_buckets_for(index, 2);
 }
 
 /* Joins up to BUCKETS_PER_KEY buckets for each key, which keeps the bound even if all keys are

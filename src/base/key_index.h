@@ -172,8 +172,8 @@ void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *ke
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
                                 bool (*is_idle)(const struct lanepool_i_lane *lane),
                                 lanepool_i_key **removed);
-/* Frees the memory of buckets that are no longer needed. */
-void lanepool_i_key_index_shrink(lanepool_i_key_index *index);
+/* Joins up to `bucket_count` buckets that are no longer needed. Returns true if there are more. */
+bool lanepool_i_key_index_shrink(lanepool_i_key_index *index, size_t bucket_count);
 
 /* Calls `visit` for every key, in no particular order. */
 void lanepool_i_key_index_each(lanepool_i_key_index *index,

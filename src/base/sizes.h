@@ -40,6 +40,12 @@
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* A block size with fewer chains of free blocks than this (half a MiB) is not trimmed. */
 #define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
+/* Free memory goes back to the system once the pool has not grown for this long. */
+#define LANEPOOL_I_TRIM_AFTER_NS ((uint64_t)200000000)
+/* Busy workers do a part of a trim each time they have looked around so often. */
+#define LANEPOOL_I_TRIM_QUANTA 8u
+/* Buckets of the index of keys that are trimmed in one hold of the role. */
+#define LANEPOOL_I_TRIM_BUCKETS ((size_t)256)
 /* The chains that each table of parked tasks has at first: a power of two. */
 #define LANEPOOL_I_PARKED_CHAINS ((size_t)64)
 /* With no more lanes than this (1 MiB), idle ones are removed only when the pool is quiesced. */
@@ -79,6 +85,9 @@
 #define LANEPOOL_I_BLOCK_REGION    ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION     LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_RESERVE_CHAINS  ((size_t)1)
+#define LANEPOOL_I_TRIM_AFTER_NS   ((uint64_t)200)
+#define LANEPOOL_I_TRIM_QUANTA     2u
+#define LANEPOOL_I_TRIM_BUCKETS    ((size_t)2)
 #define LANEPOOL_I_PARKED_CHAINS   ((size_t)2)
 #define LANEPOOL_I_RESERVE_LANES   ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT     1u

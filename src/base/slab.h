@@ -4,7 +4,8 @@
  *
  * A thread takes blocks from its own cache and gives blocks back to it, no matter which thread took
  * them. The stack moves whole chains of LANEPOOL_I_CHAIN_BYTES between threads. In steady state no
- * memory comes from the system.
+ * memory comes from the system. Pages with only free blocks go back to it when a thread trims the
+ * slab (slab_trim.c).
  *
  * Callers: a cache's thread for functions with a cache, any thread for the others. Taking from the
  * stack and trimming lock; pushing to it does not.
@@ -14,6 +15,7 @@
 
 #include "base/allocator.h"
 #include "base/atomic.h"
+#include "base/list.h"
 #include "platform/platform.h"
 
 /* 64, 128, ... 2048 bytes. Larger blocks come from the system. */
@@ -38,15 +40,49 @@ struct lanepool_i_block {
 /* The blocks of one size. Guards: A atomic, L slab's lock. */
 typedef struct lanepool_i_slab_class {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_block *)
-        chains;              /* A: pushed by all, popped under L */
-    lanepool_i_region *open; /* L: regions with uncut pages */
-    lanepool_i_region *full; /* L: regions without */
+        chains;           /* A: pushed by all, popped under L */
+    lanepool_i_list open; /* L: regions with uncut pages */
+    lanepool_i_list full; /* L: regions without */
+    size_t cut_pages;     /* L */
 } lanepool_i_slab_class;
+
+/* What the next part of a trim does. */
+typedef enum lanepool_i_trim_phase {
+    LANEPOOL_I_TRIM_CHOOSE,  /* takes a size's chains off the stack, if there are enough */
+    LANEPOOL_I_TRIM_COUNT,   /* counts the free blocks of each page */
+    LANEPOOL_I_TRIM_SORT,    /* sorts the blocks: those of free pages, and the others */
+    LANEPOOL_I_TRIM_DISCARD, /* gives the free pages back */
+    LANEPOOL_I_TRIM_RETURN   /* pushes the chains to the stack again, since a thread needed some */
+} lanepool_i_trim_phase;
+
+/* The chains that a trim has taken off the stack. */
+enum {
+    LANEPOOL_I_TRIM_UNCOUNTED,
+    LANEPOOL_I_TRIM_COUNTED,
+    LANEPOOL_I_TRIM_FREED, /* of pages with only free blocks */
+    LANEPOOL_I_TRIM_LISTS
+};
+
+/* A trim in progress; slab_trim.c explains it. Guards: A atomic, L slab's lock, T trim's lock. */
+typedef struct lanepool_i_trim {
+    lanepool_i_mutex lock;                           /* T */
+    lanepool_i_trim_phase phase;                     /* T */
+    size_t class;                                    /* T and L to write, either to read */
+    lanepool_i_block *chains[LANEPOOL_I_TRIM_LISTS]; /* L */
+    bool is_interrupted;        /* L: a thread has put one of the lists on the stack again */
+    lanepool_i_block *used;     /* T: a chain being made of blocks of other pages */
+    size_t used_count;          /* T */
+    lanepool_i_region *counted; /* T: the regions of the counted blocks */
+    uint64_t number;            /* T: of this pass over a size's blocks */
+    uint64_t start_ns;          /* T: of this pass over all sizes */
+    _Atomic uint64_t due_ns;    /* A: when to trim next; 0: there is nothing to trim */
+} lanepool_i_trim;
 
 typedef struct lanepool_i_slab {
     lanepool_i_slab_class classes[LANEPOOL_I_SLAB_CLASSES];
     lanepool_i_mutex lock;               /* L */
     const lanepool_allocator *allocator; /* I: NULL for the system's */
+    lanepool_i_trim trim;
 } lanepool_i_slab;
 
 /* A thread's blocks of one size. */
@@ -64,8 +100,18 @@ typedef struct lanepool_i_cache {
 bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator);
 /* Frees all regions, and with them the blocks in caches. */
 void lanepool_i_slab_fini(lanepool_i_slab *slab);
-/* Gives the memory of pages with only free blocks back to the system. O(free blocks). */
+
+/* Does a part of a trim, or begins one. Returns false if it has come to the end of a trim. Gives
+ * pages with only free blocks back to the system, unless a thread needs free blocks meanwhile. */
+bool lanepool_i_slab_trim_some(lanepool_i_slab *slab);
+/* Trims the whole slab, even if another thread is trimming it. O(free blocks). */
 void lanepool_i_slab_trim(lanepool_i_slab *slab);
+/* Returns when the slab should be trimmed: once it has not grown for a while. 0: there is nothing
+ * to trim. */
+static inline uint64_t lanepool_i_slab_trim_due(const lanepool_i_slab *slab)
+{
+    return load_relaxed(&slab->trim.due_ns);
+}
 
 /* Returns the class of blocks of `size` bytes; LANEPOOL_I_SLAB_SYSTEM beyond the largest. */
 size_t lanepool_i_slab_class_of(size_t size);

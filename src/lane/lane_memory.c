@@ -1,6 +1,8 @@
 /* Owns the regions of lanes; see lane_memory.h. */
 #include "lane/lane_memory.h"
 
+#include "base/trim_times.h"
+
 #define REGION_SIZE  LANEPOOL_I_LANE_REGION
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
@@ -29,6 +31,7 @@ bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_a
     lanepool_i_list_init(&store->fresh);
     atomic_init(&store->settled, 0);
     store->settled_so_far = 0;
+    atomic_init(&store->trim_due_ns, 0);
     lanepool_i_list_init(&store->partial);
     lanepool_i_list_init(&store->full);
     return lanepool_i_mutex_init(&store->lock, LANEPOOL_I_LOCK_LANE_MEMORY);
@@ -60,6 +63,12 @@ static bool try_reserve(lanepool_i_lane_memory *store, uint64_t count)
     return covered;
 }
 
+/* A reserve of lanes stays. */
+static bool has_spare_regions_locked(const lanepool_i_lane_memory *store)
+{
+    return store->capacity > LANEPOOL_I_RESERVE_LANES + REGION_LANES;
+}
+
 bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t count)
 {
     while (!try_reserve(store, count)) {
@@ -70,6 +79,9 @@ bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t coun
         lanepool_i_mutex_lock(&store->lock);
         lanepool_i_list_add(&store->fresh, &region->link);
         store->capacity += REGION_LANES;
+        if (has_spare_regions_locked(store))
+            store_relaxed(&store->trim_due_ns,
+                          lanepool_i_clock_coarse() + LANEPOOL_I_TRIM_AFTER_NS);
         lanepool_i_mutex_unlock(&store->lock);
     }
     return true;
@@ -116,10 +128,13 @@ void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lan
     lanepool_i_lane_region *region = region_of_lane(lane);
     lane->use.link = region->free;
     region->free = lane;
-    if (region->live-- == REGION_LANES) {
+    bool was_full = region->live-- == REGION_LANES;
+    if (was_full || region->live == 0)
         lanepool_i_unlink(&region->link);
+    if (region->live == 0)
         lanepool_i_list_add(&store->partial, &region->link);
-    }
+    else if (was_full)
+        lanepool_i_link_before(store->partial.ends.next, &region->link);
     store->settled_so_far++;
 }
 
@@ -134,12 +149,24 @@ static bool try_uncover(lanepool_i_lane_memory *store)
     return spare;
 }
 
-void lanepool_i_lane_memory_trim(lanepool_i_lane_memory *store)
+bool lanepool_i_lane_memory_trim_one(lanepool_i_lane_memory *store)
 {
     take_fresh(store);
-    LANEPOOL_I_EACH(lanepool_i_lane_region, region, &store->partial, link)
-        if (region->live == 0 && try_uncover(store)) {
-            lanepool_i_unlink(&region->link);
-            lanepool_i_region_free(store->allocator, region, store->region_bytes);
-        }
+    if (lanepool_i_list_is_empty(&store->partial))
+        return false;
+    lanepool_i_lane_region *last =
+        LANEPOOL_I_ITEM(store->partial.ends.previous, lanepool_i_lane_region, link);
+    if (last->live > 0 || !try_uncover(store))
+        return false;
+    lanepool_i_unlink(&last->link);
+    lanepool_i_region_free(store->allocator, last, store->region_bytes);
+    return true;
+}
+
+void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t start_ns)
+{
+    lanepool_i_mutex_lock(&store->lock);
+    bool has_more = has_spare_regions_locked(store);
+    store_relaxed(&store->trim_due_ns, has_more ? lanepool_i_trim_next_ns(start_ns) : 0);
+    lanepool_i_mutex_unlock(&store->lock);
 }

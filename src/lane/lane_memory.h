@@ -31,9 +31,10 @@ typedef struct lanepool_i_lane_memory {
     lanepool_i_list fresh; /* L: regions that the role's holder has not taken over yet */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t settled; /* A: R writes */
     uint64_t settled_so_far;                                  /* R: not yet published */
-    lanepool_i_list partial;                                  /* R: regions with free lanes */
-    lanepool_i_list full;                                     /* R: regions without free lanes */
-    const lanepool_allocator *allocator;                      /* I: NULL for the system's */
+    lanepool_i_list partial; /* R: regions with free lanes, at the end those with no other */
+    lanepool_i_list full;    /* R: regions without free lanes */
+    const lanepool_allocator *allocator; /* I: NULL for the system's */
+    _Atomic uint64_t trim_due_ns;        /* A: when to trim next; 0: there is nothing to trim */
 } lanepool_i_lane_memory;
 
 bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_allocator *allocator,
@@ -70,7 +71,15 @@ static inline void lanepool_i_lane_memory_publish(lanepool_i_lane_memory *store)
 lanepool_i_lane *lanepool_i_lane_memory_take(lanepool_i_lane_memory *store);
 /* Gives back a lane that is no longer used, and settles its reservation. Role's holder only. */
 void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lane *lane);
-/* Gives unused regions back to the system. Role's holder only. */
-void lanepool_i_lane_memory_trim(lanepool_i_lane_memory *store);
+/* Returns when the lanes should be trimmed: once there has been no new region for a while. 0: there
+ * is nothing to trim. Any thread. */
+static inline uint64_t lanepool_i_lane_memory_trim_due(const lanepool_i_lane_memory *store)
+{
+    return load_relaxed(&store->trim_due_ns);
+}
+/* Gives an unused region back to the system. Role's holder only. Returns false if there is none. */
+bool lanepool_i_lane_memory_trim_one(lanepool_i_lane_memory *store);
+/* Ends a trim that began at `start_ns`. Role's holder only. */
+void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t start_ns);
 
 #endif

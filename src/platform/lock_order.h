@@ -28,6 +28,7 @@
     X(THREAD_RECORDS, "thread records'")     \
     X(OVERFLOW, "the overflow list's")       \
     X(RINGS, "the event rings'")             \
+    X(SLAB_TRIM, "a slab's trim's")          \
     X(SLAB, "a slab's")                      \
     X(LANE_MEMORY, "lane memory's")          \
     X(QUARANTINE, "a quarantine's")

@@ -75,7 +75,7 @@ static void end_quiesce(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
     release_quiesce(quiesce);
 }
 
-void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_quiesce_check(lanepool_pool *pool)
 {
     lanepool_i_quiesces *quiesces = pool->quiesces;
     if (lanepool_i_list_is_empty(&quiesces->pending))
@@ -85,16 +85,9 @@ void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *rec
      * not belong to the earlier epoch. */
     if (is_epoch_wanted(quiesces, pool->router.epoch) && begin_epoch(pool))
         pass_done_epochs(pool);
-    bool any_over = false;
-    LANEPOOL_I_EACH(lanepool_i_quiesce, quiesce, &quiesces->pending, link) {
-        bool is_over = quiesce->last_epoch < quiesces->oldest;
-        if (!is_over && !is_abandoned(quiesce))
-            continue;
-        if (is_over && !any_over && pool->rule->trim != NULL)
-            pool->rule->trim(pool, record);
-        any_over |= is_over;
-        end_quiesce(pool, quiesce);
-    }
+    LANEPOOL_I_EACH(lanepool_i_quiesce, quiesce, &quiesces->pending, link)
+        if (quiesce->last_epoch < quiesces->oldest || is_abandoned(quiesce))
+            end_quiesce(pool, quiesce);
 }
 
 /* `attention` is raised before the check, so a thread that finishes the last task later sees it,
@@ -102,13 +95,14 @@ void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *rec
 static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_message *message, lanepool_i_grants *grants)
 {
+    (void)record;
     (void)grants;
     lanepool_i_quiesce *quiesce = (lanepool_i_quiesce *)message;
     fetch_add_seq(&pool->lifecycle.attention, 1);
     quiesce->last_epoch = pool->router.epoch;
     (void)begin_epoch(pool);
     lanepool_i_list_add(&pool->quiesces->pending, &quiesce->link);
-    lanepool_i_quiesce_check(pool, record);
+    lanepool_i_quiesce_check(pool);
 }
 
 /* The caller returns, so the next check drops the quiesce. */
@@ -200,7 +194,5 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
     }
     release_quiesce(quiesce);
     lanepool_i_note_wait_ends(&pool->notes);
-    if (status == LANEPOOL_OK)
-        lanepool_i_slab_trim(&pool->slab);
     return status;
 }

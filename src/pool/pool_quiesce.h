@@ -25,6 +25,6 @@ typedef struct lanepool_i_quiesces {
 /* Role's holder: notifies all quiesces that only parked tasks are left, and tasks behind them. */
 void lanepool_i_quiesce_notify_parked(lanepool_pool *pool);
 /* Role's holder: ends the quiesces that are done. */
-void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *record);
+void lanepool_i_quiesce_check(lanepool_pool *pool);
 
 #endif

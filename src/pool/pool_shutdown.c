@@ -111,7 +111,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
     if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, record);
     lanepool_i_barrier_check(pool, record);
-    lanepool_i_quiesce_check(pool, record);
+    lanepool_i_quiesce_check(pool);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))
             return;
@@ -125,7 +125,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
         lifecycle->handed_back = true;
         if (load_seq(&lifecycle->cancels) != 0)
             return;
-        lanepool_i_quiesce_check(pool, record);
+        lanepool_i_quiesce_check(pool);
         set_stopped(lifecycle);
     } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
                !lanepool_i_workers_are_stopped(&pool->workers)) {

@@ -7,6 +7,7 @@
 #include "core/run.h"
 #include "feature/pool_step.h"
 #include "platform/notes.h"
+#include "pool/pool_trim.h"
 
 static void call_worker_start(lanepool_pool *pool, lanepool_i_worker *worker)
 {
@@ -264,7 +265,9 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
     .begin = pool_work_begin_thread, .run = pool_work_run_chain, .bring_ready = bring_function, \
     .is_crowded = pool_work_is_crowded, .is_work_left = pool_work_is_left,                      \
     .may_work_be_hidden = pool_work_may_be_hidden, .before_sleep = pool_work_before_sleep,      \
-    .end_abandoned = pool_work_end_abandoned, .end = pool_work_end_thread
+    .trim_due = lanepool_i_pool_trim_due, .trim_asleep = lanepool_i_pool_trim_asleep,           \
+    .trim_busy = lanepool_i_pool_trim_busy, .end_abandoned = pool_work_end_abandoned,           \
+    .end = pool_work_end_thread
 #define ELASTIC                                                              \
     .worker_leaves = pool_work_leave, .worker_returns = pool_work_come_back, \
     .start = pool_work_start_absent

@@ -17,6 +17,8 @@ bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
 {
     table->is_idle = is_idle;
     table->created = 0;
+    table->is_trimming = false;
+    table->untrimmed = 0;
     if (!lanepool_i_lane_memory_init(&table->store, allocator, has_room_beside))
         return false;
     if (lanepool_i_key_index_init(&table->index, lanepool_i_seed(), allocator))
@@ -226,10 +228,38 @@ void lanepool_i_lane_table_sweep(lanepool_pool *pool, lanepool_i_thread_record *
     publish_lane_counts(pool);
 }
 
-void lanepool_i_lane_table_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void trim_buckets(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    remove_idle_lanes(pool, record, pool->lane_table.index.bucket_count, true);
-    lanepool_i_key_index_shrink(&pool->lane_table.index);
+    lanepool_i_lane_table *table = &pool->lane_table;
+    size_t count =
+        table->untrimmed < LANEPOOL_I_TRIM_BUCKETS ? table->untrimmed : LANEPOOL_I_TRIM_BUCKETS;
+    remove_idle_lanes(pool, record, count, true);
     publish_lane_counts(pool);
-    lanepool_i_lane_memory_trim(&pool->lane_table.store);
+    table->untrimmed -= count;
+}
+
+static void begin_lane_trim(lanepool_i_lane_table *table)
+{
+    table->is_trimming = true;
+    table->untrimmed = table->index.bucket_count;
+    table->trim_start_ns = lanepool_i_clock_coarse();
+}
+
+static void end_lane_trim(lanepool_i_lane_table *table)
+{
+    table->is_trimming = false;
+    lanepool_i_lane_memory_end_trim(&table->store, table->trim_start_ns);
+}
+
+bool lanepool_i_lane_table_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    lanepool_i_lane_table *table = &pool->lane_table;
+    if (!table->is_trimming)
+        begin_lane_trim(table);
+    if (table->untrimmed > 0)
+        trim_buckets(pool, record);
+    else if (!lanepool_i_key_index_shrink(&table->index, LANEPOOL_I_TRIM_BUCKETS) &&
+             !lanepool_i_lane_memory_trim_one(&table->store))
+        end_lane_trim(table);
+    return table->is_trimming;
 }

@@ -20,6 +20,9 @@ typedef struct lanepool_i_lane_table {
     lanepool_i_key_index index;                   /* R */
     bool (*is_idle)(const lanepool_i_lane *lane); /* I: returns true if the lane may be removed */
     size_t created;                               /* R: lanes made since the last sweep */
+    size_t untrimmed;                             /* R: buckets that a trim has still to sweep */
+    bool is_trimming;                             /* R */
+    uint64_t trim_start_ns;                       /* R */
     lanepool_i_lane *frozen;                      /* R: lanes that the current walk has frozen */
     lanepool_i_list gates;                        /* R: gates that are granted, or will be */
 } lanepool_i_lane_table;
@@ -73,7 +76,9 @@ lanepool_i_gate *lanepool_i_lane_table_gate(const lanepool_i_lane_table *table,
 
 /* Role's holder, after a batch: moves the clock hand if there are many lanes. */
 void lanepool_i_lane_table_sweep(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Role's holder: removes all idle lanes and gives memory back to the system. */
-void lanepool_i_lane_table_trim(lanepool_pool *pool, lanepool_i_thread_record *record);
+/* Role's holder: does a part of a trim, or begins one. A trim removes idle lanes, joins buckets,
+ * and gives memory back to the system. Returns false once it is done. O(1), if keys are spread
+ * well. */
+bool lanepool_i_lane_table_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

@@ -82,8 +82,8 @@ typedef struct lanepool_i_rule {
 
     /* --- the whole pool --- */
 
-    /* R: gives memory that is not needed back to the system. */
-    void (*trim)(lanepool_pool *pool, lanepool_i_thread_record *record);
+    /* R: does a part of a trim of the lanes, or begins one. Returns false once it is done. */
+    bool (*trim_some)(lanepool_pool *pool, lanepool_i_thread_record *record);
     /* R: calls `found` for each lane, which begins with its key. Only with lanes for tasks. */
     void (*each_lane)(lanepool_pool *pool, void (*found)(lanepool_i_key *lane, void *context),
                       void *context);

@@ -200,7 +200,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .each_claim = lanepool_i_entries_each_claim,
     .release = lanepool_i_entries_release,
     .hand_over_lanes = lanepool_i_entries_hand_over,
-    .trim = lanepool_i_lane_table_trim,
+    .trim_some = lanepool_i_lane_table_trim_some,
     .claims = keys_read_claims,
     .each_lane = keys_each_lane,
     LANEPOOL_I_LANES_FUNCTIONS,

@@ -208,10 +208,9 @@ static void workers_batch_done(lanepool_pool *pool, lanepool_i_thread_record *re
         lanepool_i_lane_table_sweep(pool, record);
 }
 
-static void workers_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
+static bool workers_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    if (pool->options.is_compatible == NULL)
-        lanepool_i_lane_table_trim(pool, record);
+    return pool->options.is_compatible == NULL && lanepool_i_lane_table_trim_some(pool, record);
 }
 
 static void workers_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -352,7 +351,7 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .claims_lane = workers_claims_lane,
     .has_claim = workers_has_claim,
     .each_claim = workers_each_claim,
-    .trim = workers_trim,
+    .trim_some = workers_trim_some,
     .claims = workers_read_claims,
     .each_lane = workers_each_lane,
 };

@@ -133,6 +133,16 @@ void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index)
     wait_for_post(&sleepers->all[index]);
 }
 
+bool lanepool_i_sleepers_sleep_until(lanepool_i_sleepers *sleepers, size_t index,
+                                     uint64_t deadline_ns)
+{
+    lanepool_i_sleeper *sleeper = &sleepers->all[index];
+    bool woken = lanepool_i_semaphore_wait_until(&sleeper->semaphore, deadline_ns);
+    if (woken)
+        count_wake_up(sleeper);
+    return woken;
+}
+
 /* The thread that took the flag updates the counts. If a waker took it, its post will follow. */
 void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index)
 {

@@ -30,6 +30,10 @@
  * once: between the search and the nap, the worker checks the rings and the overflow list, in the
  * total order.
  *
+ * A worker that has slept for a while may do some work that no thread waits for, and then sleeps
+ * again. It counts as sleeping all the time. A waker claims it and posts its semaphore as always;
+ * the worker notices the claim after a bounded number of steps.
+ *
  * Elastic pools. Workers from `resident` on may be *absent*: they have no thread. An absent worker
  * counts as sleeping, and its flag is ABSENT. The thread that claims this flag starts a thread for
  * the worker. Wakers try sleeping workers first.
@@ -144,6 +148,15 @@ void lanepool_i_sleepers_prepare(lanepool_i_sleepers *sleepers, size_t index);
 /* After both of these the worker counts as searching. */
 void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index);
 void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index);
+/* Sleeps until the deadline at most. Returns true if the worker was woken and counts as searching.
+ * Otherwise the worker still counts as sleeping, and sleeps once more after what it does now. */
+bool lanepool_i_sleepers_sleep_until(lanepool_i_sleepers *sleepers, size_t index,
+                                     uint64_t deadline_ns);
+/* Returns true unless the worker was claimed: then its semaphore is posted, or soon will be. */
+static inline bool lanepool_i_sleepers_is_asleep(const lanepool_i_sleepers *sleepers, size_t index)
+{
+    return load_relaxed(&sleepers->all[index].flag) == LANEPOOL_I_ASLEEP;
+}
 /* Sleeps until the deadline at most. Returns true if the worker was woken and counts as searching;
  * false if it counts as busy and is to leave. */
 bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t index,

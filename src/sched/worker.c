@@ -181,6 +181,8 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     lanepool_i_workers *workers = worker->workers;
     worker->ran = 0;
     worker->quantum_start_ns = worker->now_ns;
+    if (++worker->quanta % LANEPOOL_I_TRIM_QUANTA == 0)
+        workers->work->trim_busy(workers->owner, worker);
     workers->work->bring_ready(workers->owner, worker);
     lanepool_i_task *task = take_own_if_passed_over(worker);
     if (task != NULL)
@@ -288,13 +290,26 @@ static void restart_quantum(lanepool_i_worker *worker)
     worker->quantum_start_ns = worker->now_ns;
 }
 
+/* Gives memory back, too, if there is any after a while. */
+static void sleep_as_resident(lanepool_i_worker *worker)
+{
+    lanepool_i_workers *workers = worker->workers;
+    uint64_t due_ns = workers->work->trim_due(workers->owner);
+    if (due_ns != 0) {
+        if (lanepool_i_sleepers_sleep_until(&workers->sleepers, worker->index, due_ns))
+            return;
+        workers->work->trim_asleep(workers->owner, worker);
+    }
+    lanepool_i_sleepers_sleep(&workers->sleepers, worker->index);
+}
+
 /* Returns false if the worker is to leave. */
 static bool sleep_until_woken(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_SLEEP, 0, 0);
     if (worker->index < workers->sleepers.resident)
-        lanepool_i_sleepers_sleep(&workers->sleepers, worker->index);
+        sleep_as_resident(worker);
     else if (!lanepool_i_sleepers_sleep_or_leave(&workers->sleepers, worker->index,
                                                  lanepool_i_deadline(workers->idle_ns)))
         return false;

@@ -134,6 +134,7 @@ Test(seed_s0, s0_5_lanes_disappear_when_they_have_drained)
         expect_ok(step_submit_on(pool, &steps[i], i));
     }
     pool_settle(pool);
+    expect_ok(lanepool_pool_trim(pool));
     expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
     expect_eq(stats.finished, 10000);
     expect_eq(stats.live_lanes, 0);

@@ -17,6 +17,7 @@ Test(statistics, counters_of_an_idle_pool_fit_together)
         expect_ok(step_submit_rollup(pool, &steps[i], i % 10, i % 7 + 10));
     }
     pool_settle(pool);
+    expect_ok(lanepool_pool_trim(pool));
     expect_ok(lanepool_pool_stats(pool, &stats, workers, WORKERS));
     expect_eq(stats.accepted, COUNT);
     expect_eq(stats.finished, COUNT);

@@ -83,16 +83,28 @@ static void submit_all_of_one(struct run *run, uint32_t submitter)
 
 /* --- ends --- */
 
+/* While others submit, and tasks run. */
+static void trim(struct run *run)
+{
+    lanepool_status status = lanepool_pool_trim(run->pool);
+
+    if (status != LANEPOOL_SHUT_DOWN && !world_has_refused()) {
+        run_note_failure(run, status);
+    }
+}
+
 static void quiesce(struct run *run)
 {
     struct oracle_visit *visit = &run->log->quiesce;
 
     world_sleep(run->workload->params.quiesce_at);
+    trim(run);
     visit->begin = oracle_stamp(run->log);
     do {
         visit->status = lanepool_pool_quiesce(run->pool, LANEPOOL_FOREVER);
     } while (visit->status == LANEPOOL_TIMED_OUT && world_waits_again());
     oracle_stamp_at(run->log, &visit->end);
+    trim(run);
 }
 
 /* Records that the first shutdown of either kind is about to be called. */

@@ -96,3 +96,23 @@ LITMUS(slab_give_trim)
     litmus_threads(THREADS, give_or_trim);
     end();
 }
+
+static void take_or_trim(uint32_t thread)
+{
+    if (thread == GIVERS) {
+        lanepool_i_slab_trim(&all.slab);
+        return;
+    }
+    give_chains(thread);
+    for (uint32_t i = 0; i < 2 * CHAIN; i++)
+        use(take(thread), thread);
+}
+
+/* One thread trims what the others give and take. */
+LITMUS(slab_take_trim)
+{
+    (void)unused;
+    begin();
+    litmus_threads(THREADS, take_or_trim);
+    end();
+}

@@ -109,6 +109,29 @@ Test(key_index, shrinks_while_keys_are_removed_and_finds_the_rest)
     fixture_end(all);
 }
 
+Test(key_index, shrinks_by_a_few_buckets_at_a_time)
+{
+    enum { LEFT = 300, AT_ONCE = 64 };
+    struct fixture *all = fixture_make();
+    size_t buckets;
+
+    for (size_t i = 0; i < KEYS; i++) {
+        add(all, i);
+    }
+    for (size_t i = LEFT; i < KEYS; i++) {
+        lanepool_i_key_index_remove(&all->index, &all->items[i].key);
+    }
+    do {
+        buckets = all->index.bucket_count;
+        expect(buckets >= 2 * LEFT);
+    } while (lanepool_i_key_index_shrink(&all->index, AT_ONCE) &&
+             all->index.bucket_count == buckets - AT_ONCE);
+    expect(all->index.bucket_count <= 2 * LEFT);
+    expect(!lanepool_i_key_index_shrink(&all->index, AT_ONCE));
+    expect_keys(all, 0, LEFT);
+    fixture_end(all);
+}
+
 Test(key_index, without_memory_for_buckets_nothing_fails)
 {
     struct fixture *all = fixture_make();

@@ -160,6 +160,13 @@ Test(lane_memory, lanes_of_full_regions_are_taken_again)
     fixture_end(all);
 }
 
+static void trim(lanepool_i_lane_memory *store)
+{
+    while (lanepool_i_lane_memory_trim_one(store)) {
+        continue;
+    }
+}
+
 Test(lane_memory, trim_gives_unused_regions_back)
 {
     for (size_t used = 0; used < 2 * REGION_LANES; used += 2 * REGION_LANES - 1) {
@@ -170,11 +177,11 @@ Test(lane_memory, trim_gives_unused_regions_back)
         give_lanes(all, 0, used);
         give_lanes(all, used + 1, 2 * REGION_LANES);
         lanepool_i_lane_memory_publish(&all->store);
-        lanepool_i_lane_memory_trim(&all->store);
+        trim(&all->store);
         expect_eq(all->memory.live, 1);
         lanepool_i_lane_init(all->lanes[used]); /* its region is still there */
         give_lanes(all, used, used + 1);
-        lanepool_i_lane_memory_trim(&all->store);
+        trim(&all->store);
         expect_eq(all->memory.live, 0);
         lanepool_i_lane_memory_publish(&all->store);
         expect(reserve(all, 1));
@@ -184,17 +191,49 @@ Test(lane_memory, trim_gives_unused_regions_back)
     }
 }
 
+Test(lane_memory, trim_gives_one_region_back_at_a_time)
+{
+    struct fixture *all = fixture_make(false);
+
+    expect(reserve(all, 2 * REGION_LANES));
+    take_lanes(all, 0, 2 * REGION_LANES);
+    give_lanes(all, 0, 2 * REGION_LANES);
+    expect(lanepool_i_lane_memory_trim_one(&all->store));
+    expect_eq(all->memory.live, 1);
+    expect(lanepool_i_lane_memory_trim_one(&all->store));
+    expect_eq(all->memory.live, 0);
+    expect(!lanepool_i_lane_memory_trim_one(&all->store));
+    fixture_end(all);
+}
+
+/* Lanes are taken from a region in use, so that an unused one can go back. */
+Test(lane_memory, unused_regions_are_taken_from_last)
+{
+    struct fixture *all = fixture_make(false);
+
+    expect(reserve(all, 2 * REGION_LANES));
+    take_lanes(all, 0, 2 * REGION_LANES);
+    give_lanes(all, 0, REGION_LANES);
+    give_lanes(all, REGION_LANES, REGION_LANES + 1);
+    lanepool_i_lane_memory_publish(&all->store);
+    expect(reserve(all, 1));
+    take_lanes(all, 0, 1);
+    expect(lanepool_i_lane_memory_trim_one(&all->store));
+    expect_eq(all->memory.live, 1);
+    fixture_end(all);
+}
+
 Test(lane_memory, trim_leaves_what_open_reservations_need)
 {
     struct fixture *all = fixture_make(false);
 
     expect(reserve(all, REGION_LANES + 1));
     expect_eq(all->memory.live, 2);
-    lanepool_i_lane_memory_trim(&all->store);
+    trim(&all->store);
     expect_eq(all->memory.live, 2);
     lanepool_i_lane_memory_settle(&all->store, 1);
     lanepool_i_lane_memory_publish(&all->store);
-    lanepool_i_lane_memory_trim(&all->store);
+    trim(&all->store);
     expect_eq(all->memory.live, 1);
     all->memory.refuses = true;
     expect(!reserve(all, 1));
@@ -234,7 +273,7 @@ Test(lane_memory, works_on_the_systems_pages)
         expect_eq(*(uint64_t *)lanepool_i_lane_memory_beside(lane), 0);
         lanepool_i_lane_memory_return(&store, lane);
         lanepool_i_lane_memory_publish(&store);
-        lanepool_i_lane_memory_trim(&store);
+        trim(&store);
     }
     lanepool_i_lane_memory_fini(&store);
 }

@@ -73,6 +73,133 @@ Test(slab_trim, free_blocks_beside_used_ones_stay)
     fixture_end(all);
 }
 
+/* Takes and gives so many blocks that each of `regions` regions is full, and nothing is cached. */
+static size_t fill_regions(struct fixture *all, size_t regions)
+{
+    size_t count = regions * REGION_PAGES * page_blocks(LARGEST);
+
+    take_blocks(all, 0, LARGEST, count);
+    give_blocks(all, 0, LARGEST, count);
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    return count;
+}
+
+/* Does parts of a trim until it is in this phase. Returns false if there is no such moment. */
+static bool trim_to(struct fixture *all, lanepool_i_trim_phase phase)
+{
+    while (lanepool_i_slab_trim_some(&all->slab)) {
+        if (all->slab.trim.phase == phase) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No thread has to ask for memory while a trim has the free blocks. */
+Test(slab_trim, free_blocks_can_be_taken_in_each_phase)
+{
+    static const lanepool_i_trim_phase phases[] = { LANEPOOL_I_TRIM_COUNT, LANEPOOL_I_TRIM_SORT };
+
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        for (int parts = 0; parts < 3; parts++) {
+            struct fixture *all = fixture_make();
+            size_t count = fill_regions(all, 1);
+
+            expect(trim_to(all, phases[i]));
+            for (int part = 0; part < parts; part++) {
+                expect(lanepool_i_slab_trim_some(&all->slab));
+            }
+            expect_eq(take_known(all, 0, LARGEST, count, count), count);
+            expect_eq(all->memory.given, 1);
+            lanepool_i_slab_trim(&all->slab);
+            expect_eq(all->memory.live, 1);
+            fixture_end(all);
+        }
+    }
+}
+
+Test(slab_trim, an_interrupted_trim_loses_no_block_and_a_later_one_gives_all_back)
+{
+    struct fixture *all = fixture_make();
+    size_t count = fill_regions(all, 1);
+    void *taken;
+
+    expect(trim_to(all, LANEPOOL_I_TRIM_SORT));
+    for (int part = 0; part < 3; part++) {
+        expect(lanepool_i_slab_trim_some(&all->slab));
+    }
+    taken = take(all, 0, LARGEST);
+    expect(taken != NULL);
+    while (lanepool_i_slab_trim_some(&all->slab)) {
+        continue;
+    }
+    expect_eq(all->memory.live, 1);
+    give(all, 0, LARGEST, taken);
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    expect_eq(take_known(all, 0, LARGEST, count, count), count);
+    give_blocks(all, 0, LARGEST, count);
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    lanepool_i_slab_trim(&all->slab);
+    expect_eq(all->memory.live, 0);
+    fixture_end(all);
+}
+
+/* Blocks of one size do not interrupt the trim of another. */
+Test(slab_trim, other_sizes_are_not_disturbed)
+{
+    struct fixture *all = fixture_make();
+
+    fill_regions(all, 1);
+    expect(trim_to(all, LANEPOOL_I_TRIM_SORT));
+    expect(take(all, 0, 0) != NULL);
+    expect(!all->slab.trim.is_interrupted);
+    while (lanepool_i_slab_trim_some(&all->slab)) {
+        continue;
+    }
+    expect_eq(all->memory.live, 1); /* the other size's */
+    fixture_end(all);
+}
+
+Test(slab_trim, gives_one_region_back_at_a_time)
+{
+    struct fixture *all = fixture_make();
+
+    fill_regions(all, 2);
+    expect(trim_to(all, LANEPOOL_I_TRIM_DISCARD));
+    expect_eq(all->memory.live, 2);
+    expect(lanepool_i_slab_trim_some(&all->slab));
+    expect_eq(all->memory.live, 1);
+    expect(lanepool_i_slab_trim_some(&all->slab));
+    expect_eq(all->memory.live, 0);
+    fixture_end(all);
+}
+
+Test(slab_trim, is_due_only_after_growth_beyond_the_reserve)
+{
+    struct fixture *all = fixture_make();
+    size_t reserve = LANEPOOL_I_RESERVE_CHAINS * lanepool_i_slab_chain_blocks(LARGEST);
+    uint64_t now_ns = lanepool_i_clock_coarse();
+
+    take_blocks(all, 0, LARGEST, reserve);
+    expect_eq(lanepool_i_slab_trim_due(&all->slab), 0);
+    take_blocks(all, 1, LARGEST, 1);
+    expect(lanepool_i_slab_trim_due(&all->slab) >= now_ns + LANEPOOL_I_TRIM_AFTER_NS);
+    lanepool_i_slab_trim(&all->slab); /* nothing is free, which may change */
+    expect(lanepool_i_slab_trim_due(&all->slab) >= now_ns + LANEPOOL_I_TRIM_AFTER_NS);
+    fixture_end(all);
+}
+
+Test(slab_trim, is_not_due_once_all_is_back)
+{
+    struct fixture *all = fixture_make();
+
+    fill_regions(all, 1);
+    expect(lanepool_i_slab_trim_due(&all->slab) > 0);
+    lanepool_i_slab_trim(&all->slab);
+    expect_eq(lanepool_i_slab_trim_due(&all->slab), 0);
+    fixture_end(all);
+}
+
 Test(slab_trim, works_on_the_systems_pages)
 {
     struct fixture *all = fixture_make();

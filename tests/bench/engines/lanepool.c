@@ -145,6 +145,11 @@ static void submit_batch(const struct bench_task *tasks, size_t count)
     submit_described(descriptions, described);
 }
 
+static void wait_for_quiet(void)
+{
+    bench_require(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER) == LANEPOOL_OK, "a quiesce");
+}
+
 static void stop(void)
 {
     bench_require(lanepool_pool_destroy(pool) == LANEPOOL_OK, "the end of the pool");
@@ -157,5 +162,6 @@ const struct bench_hooks bench_engine = {
     .start = start,
     .submit = submit,
     .submit_batch = submit_batch,
+    .wait = wait_for_quiet,
     .stop = stop,
 };

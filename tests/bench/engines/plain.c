@@ -28,6 +28,11 @@ static void submit(const struct bench_task *task)
     bench_require(lanepool_pool_submit(pool, &description) == LANEPOOL_OK, "a submit");
 }
 
+static void wait_for_quiet(void)
+{
+    bench_require(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER) == LANEPOOL_OK, "a quiesce");
+}
+
 static void stop(void)
 {
     bench_require(lanepool_pool_destroy(pool) == LANEPOOL_OK, "the end of the pool");
@@ -38,5 +43,6 @@ const struct bench_hooks bench_engine = {
     .features = BENCH_GATES | BENCH_SEVERAL_SUBMITTERS | BENCH_UNORDERED,
     .start = start,
     .submit = submit,
+    .wait = wait_for_quiet,
     .stop = stop,
 };

@@ -1,0 +1,106 @@
+/* Owns when a pool's memory is trimmed; see pool_trim.h. */
+#include "pool/pool_trim.h"
+
+#include "core/caller_runs.h"
+#include "route/pool.h"
+
+/* A worker wakes up once for both. */
+uint64_t lanepool_i_pool_trim_due(void *owner)
+{
+    const lanepool_pool *pool = owner;
+    uint64_t blocks_ns = lanepool_i_slab_trim_due(&pool->slab);
+    uint64_t lanes_ns = lanepool_i_lane_memory_trim_due(&pool->lane_table.store);
+    return blocks_ns > lanes_ns ? blocks_ns : lanes_ns;
+}
+
+static bool is_trim_due(uint64_t due_ns, uint64_t now_ns)
+{
+    return due_ns != 0 && due_ns <= now_ns;
+}
+
+/* Returns false at the end of a trim, or if another thread has the role. */
+static bool try_to_trim_lanes(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    if (!lanepool_i_role_try(&pool->router))
+        return false;
+    bool more = pool->rule->trim_some(pool, record);
+    lanepool_i_role_give_back(pool, record);
+    return more;
+}
+
+void lanepool_i_pool_trim_asleep(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    const lanepool_i_sleepers *sleepers = &pool->workers.sleepers;
+    uint64_t now_ns = lanepool_i_clock_now();
+    bool more = is_trim_due(lanepool_i_slab_trim_due(&pool->slab), now_ns);
+    while (more && lanepool_i_sleepers_is_asleep(sleepers, worker->index))
+        more = lanepool_i_slab_trim_some(&pool->slab);
+    more = is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), now_ns);
+    while (more && lanepool_i_sleepers_is_asleep(sleepers, worker->index))
+        more = try_to_trim_lanes(pool, worker->record);
+}
+
+/* Only memory that no lane uses. While tasks run, the router removes idle lanes. */
+static void try_to_trim_lane_memory(lanepool_pool *pool, lanepool_i_worker *worker)
+{
+    if (!lanepool_i_role_try(&pool->router))
+        return;
+    if (!lanepool_i_lane_memory_trim_one(&pool->lane_table.store))
+        lanepool_i_lane_memory_end_trim(&pool->lane_table.store, worker->now_ns);
+    lanepool_i_role_give_back(pool, worker->record);
+}
+
+void lanepool_i_pool_trim_busy(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    if (is_trim_due(lanepool_i_slab_trim_due(&pool->slab), worker->now_ns))
+        (void)lanepool_i_slab_trim_some(&pool->slab);
+    else if (is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), worker->now_ns))
+        try_to_trim_lane_memory(pool, worker);
+}
+
+/* --- the call --- */
+
+struct trim_call {
+    bool more;
+    bool has_stopped;
+};
+
+static void trim_lanes_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      void *context, lanepool_i_grants *grants)
+{
+    struct trim_call *call = context;
+    (void)grants;
+    call->has_stopped = pool->lifecycle.handed_back;
+    call->more = !call->has_stopped && pool->rule->trim_some(pool, record);
+}
+
+/* Ends a trim that may have begun before, and makes a whole one. */
+static lanepool_status trim_lanes(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    struct trim_call call = { .more = true };
+    lanepool_status status = LANEPOOL_OK;
+    for (int trims = 0; trims < 2 && status == LANEPOOL_OK; trims += !call.more)
+        status =
+            lanepool_i_control_call(pool, record, UINT64_MAX, trim_lanes_as_role_holder, &call);
+    return call.has_stopped ? LANEPOOL_SHUT_DOWN : status;
+}
+
+lanepool_status lanepool_pool_trim(lanepool_pool *pool)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_thread_record *record;
+    lanepool_status status = lanepool_i_pool_enter(pool, &record);
+    if (status != LANEPOOL_OK)
+        return status;
+    if (lanepool_i_thread_record_may_hold_role(record))
+        return LANEPOOL_DEADLOCK;
+    /* At a shutdown now the role's holder calls cancelled tasks: this may be such a call. */
+    if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        return LANEPOOL_SHUT_DOWN;
+    status = trim_lanes(pool, record);
+    lanepool_i_slab_trim(&pool->slab);
+    return status;
+}
