@@ -61,6 +61,8 @@ PLOTS = {
                           "multiples of the bound", "y", categories=FLOODED),
     "submit_stall": Plot("Time of a submit while memory goes back, after four million tasks",
                          "one submit in so many takes longer", "µs", is_drawn=False),
+    "submit_stall_max": Plot("The longest submit while memory goes back", "", "µs",
+                             is_drawn=False),
     "submit_interrupted": Plot("Submits in which the thread lost its processor", "", "submits",
                                is_drawn=False),
     "idle_cpu": Plot("CPU time of an idle pool", "workers", "ms per second", "x"),

@@ -4,6 +4,7 @@
  *
  * Submits in which the system took the processor from the thread are counted, but left out.
  */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static long switches(void)
 {
     struct rusage usage;
     probe_require(getrusage(RUSAGE_THREAD, &usage) == 0, "the thread's usage");
-    return usage.ru_nvcsw + usage.ru_nivcsw;
+    return usage.ru_nivcsw;
 }
 
 static void *submit_and_measure(void *argument)
@@ -94,6 +95,10 @@ static void measure(struct stalls *stalls, size_t burst, bool trims, const char 
     atomic_store(&stalls->ends, true);
     probe_require(pthread_join(thread, NULL) == 0, "the thread's end");
     waits_print_tail("submit_stall", series, stalls->taken_ns, stalls->sample_count);
+    probe_point("submit_stall", series, 10000,
+                waits_quantile(stalls->taken_ns, stalls->sample_count, 0.9999) / 1e3, "us");
+    probe_point("submit_stall_max", series, 0,
+                waits_quantile(stalls->taken_ns, stalls->sample_count, 1) / 1e3, "us");
     probe_point("submit_interrupted", series, 0, (double)stalls->interrupted, "submits");
 }
 
