@@ -2,9 +2,10 @@
  * The exact index from keys to lanes: a hash table that grows and shrinks by one bucket at a time
  * (linear hashing, W. Litwin, VLDB 1980), so no insertion moves all keys.
  *
- * Keys are embedded in their lanes and chained per bucket. The hash, seeded per pool, only finds
- * the bucket; equality decides. If a further bucket cannot be allocated, chains get longer and
- * nothing fails.
+ * A bucket is one cache line with four slots. A slot has what identifies a key, so that a look-up
+ * does not touch the lanes, whose lines other threads write. Keys that find no slot are chained
+ * behind the key of the last slot. The hash, seeded per pool, only finds the bucket; equality
+ * decides. If a further bucket cannot be allocated, chains get longer and nothing fails.
  *
  * With n buckets, let m be the largest power of two that is at most n. A hash h belongs to bucket
  * h mod 2m if that exists, else to h mod m. Adding bucket n splits only bucket n - m; removing it
@@ -42,7 +43,7 @@ struct lanepool_i_lane;
 /* A key in the index, or one to be found. */
 typedef struct lanepool_i_key lanepool_i_key;
 struct lanepool_i_key {
-    lanepool_i_key *next; /* in its bucket */
+    lanepool_i_key *next; /* of a key in a last slot, and behind it: the next key in the chain */
     union {
         uint64_t id;
         const void *pointer;
@@ -53,7 +54,7 @@ struct lanepool_i_key {
     uint32_t hash : LANEPOOL_I_HASH_BITS;
     uint32_t type : 2; /* LANEPOOL_I_TYPE_ */
     uint32_t : 0;
-    uint32_t used : 1;          /* found since the last sweep of its bucket */
+    uint32_t used : 1;          /* in a chain: found since the last sweep of its bucket */
     uint32_t handle_count : 31; /* handles that refer to the lane */
 };
 
@@ -63,9 +64,31 @@ static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
     key->hash = hash & LANEPOOL_I_HASH_MASK;
 }
 
+/* A key's place in a bucket. */
+typedef struct lanepool_i_key_slot {
+    uint64_t value; /* the number or the address; of a byte string, its hash */
+    uintptr_t key;  /* the key's address with SLOT_ bits, or SLOT_EMPTY */
+} lanepool_i_key_slot;
+
+#define LANEPOOL_I_SLOT_TYPE ((uintptr_t)3) /* the key's type */
+#define LANEPOOL_I_SLOT_USED ((uintptr_t)4) /* found since the last sweep of the bucket */
+#define LANEPOOL_I_SLOT_KEY  (~(uintptr_t)7)
+/* No key has this type, so no look-up finds an empty slot. */
+#define LANEPOOL_I_SLOT_EMPTY ((uintptr_t)LANEPOOL_I_TYPE_LANE)
+
+#define LANEPOOL_I_BUCKET_SLOTS 4 /* the two highest bits of a hash name one */
+
+/* A key is in the slot that its hash names, or else in any other. Only a full bucket has a chain.
+ */
+typedef struct lanepool_i_key_bucket {
+    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_key_slot slots[LANEPOOL_I_BUCKET_SLOTS];
+} lanepool_i_key_bucket;
+
 #define LANEPOOL_I_SEGMENTS 32
+/* With more keys for each bucket than this, adding a key adds a bucket: few buckets are full. */
+#define LANEPOOL_I_KEYS_PER_BUCKET 2
 /* With more buckets than this for each key, removing a key removes buckets. */
-#define LANEPOOL_I_BUCKETS_PER_KEY 4
+#define LANEPOOL_I_BUCKETS_PER_KEY 2
 
 typedef struct lanepool_i_key_index {
     uint64_t seed;
@@ -73,7 +96,7 @@ typedef struct lanepool_i_key_index {
     size_t half; /* the largest power of two that is at most bucket_count */
     size_t key_count;
     size_t hand; /* the bucket where the next sweep begins */
-    lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
+    lanepool_i_key_bucket *segments[LANEPOOL_I_SEGMENTS];
     const lanepool_allocator *allocator; /* NULL for the system's */
 } lanepool_i_key_index;
 
@@ -108,16 +131,16 @@ static inline size_t lanepool_i_key_index_segment(size_t bucket)
     return (size_t)(63 - __builtin_clzll(bucket | (LANEPOOL_I_FIRST_BUCKETS - 1)));
 }
 
-static inline lanepool_i_key **lanepool_i_key_index_bucket(const lanepool_i_key_index *index,
-                                                           size_t bucket)
+static inline lanepool_i_key_bucket *lanepool_i_key_index_bucket(const lanepool_i_key_index *index,
+                                                                 size_t bucket)
 {
     size_t segment = lanepool_i_key_index_segment(bucket);
     size_t start = ((size_t)1 << segment) & ~(LANEPOOL_I_FIRST_BUCKETS - 1);
     return &index->segments[segment][bucket - start];
 }
 
-static inline lanepool_i_key **lanepool_i_key_index_bucket_of(const lanepool_i_key_index *index,
-                                                              uint32_t hash)
+static inline lanepool_i_key_bucket *
+lanepool_i_key_index_bucket_of(const lanepool_i_key_index *index, uint32_t hash)
 {
     size_t bucket = hash & (2 * index->half - 1);
     return lanepool_i_key_index_bucket(index, bucket < index->bucket_count ? bucket
@@ -134,29 +157,48 @@ static inline bool lanepool_i_key_equals(const lanepool_i_key *a, const lanepool
            memcmp(a->value.bytes->data, b->value.bytes->data, a->value.bytes->size) == 0;
 }
 
-/* Returns the key in the index that equals `wanted`, whose hash is set, or NULL. O(1) expected. */
-static inline lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_index *index,
-                                                        const lanepool_i_key *wanted)
+static inline lanepool_i_key *lanepool_i_slot_key(const lanepool_i_key_slot *slot)
 {
-    lanepool_i_key *key = *lanepool_i_key_index_bucket_of(index, wanted->hash);
-    while (key != NULL && !lanepool_i_key_equals(key, wanted))
-        key = key->next;
-    if (key != NULL && !key->used)
-        key->used = 1;
-    return key;
+    return (lanepool_i_key *)(slot->key & LANEPOOL_I_SLOT_KEY);
 }
+
+static inline bool lanepool_i_slot_has(const lanepool_i_key_slot *slot, uint64_t value,
+                                       uint32_t type)
+{
+    return ((slot->value ^ value) | ((slot->key ^ type) & LANEPOOL_I_SLOT_TYPE)) == 0;
+}
+
+/* Returns the slot where a key with this hash is, most of the time. */
+static inline lanepool_i_key_slot *lanepool_i_bucket_home(lanepool_i_key_bucket *bucket,
+                                                          uint32_t hash)
+{
+    return &bucket->slots[hash >> (LANEPOOL_I_HASH_BITS - 2)];
+}
+
+static inline lanepool_i_key *lanepool_i_slot_found(lanepool_i_key_slot *slot)
+{
+    if ((slot->key & LANEPOOL_I_SLOT_USED) == 0)
+        slot->key |= LANEPOOL_I_SLOT_USED;
+    return lanepool_i_slot_key(slot);
+}
+
+/* Returns the key in the index that equals `wanted`, whose hash is set, or NULL. O(1) expected. */
+lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_index *index,
+                                          const lanepool_i_key *wanted);
+/* Finds a key that is a number or an address, in any slot of its bucket or in the chain. */
+lanepool_i_key *lanepool_i_key_bucket_find_word(lanepool_i_key_bucket *bucket, uint64_t value,
+                                                uint32_t type);
 
 /* Finds a key that is a number or an address. */
 static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_key_index *index,
                                                              uint64_t value, uint32_t type)
 {
     uint32_t hash = lanepool_i_key_index_hash_word(index->seed, value, type);
-    lanepool_i_key *key = *lanepool_i_key_index_bucket_of(index, hash);
-    while (key != NULL && (key->value.id != value || key->type != type))
-        key = key->next;
-    if (key != NULL && !key->used)
-        key->used = 1;
-    return key;
+    lanepool_i_key_bucket *bucket = lanepool_i_key_index_bucket_of(index, hash);
+    lanepool_i_key_slot *home = lanepool_i_bucket_home(bucket, hash);
+    if (__builtin_expect(lanepool_i_slot_has(home, value, type), 1))
+        return lanepool_i_slot_found(home);
+    return lanepool_i_key_bucket_find_word(bucket, value, type);
 }
 
 /* Adds a key that is not in the index yet. */

@@ -45,7 +45,7 @@
 /* Busy workers do a part of a trim each time they have looked around so often. */
 #define LANEPOOL_I_TRIM_QUANTA 8u
 /* Buckets of the index of keys that are trimmed in one hold of the role. */
-#define LANEPOOL_I_TRIM_BUCKETS ((size_t)256)
+#define LANEPOOL_I_TRIM_BUCKETS ((size_t)128)
 /* The chains that each table of parked tasks has at first: a power of two. */
 #define LANEPOOL_I_PARKED_CHAINS ((size_t)64)
 /* With no more lanes than this (1 MiB), idle ones are removed only when the pool is quiesced. */
@@ -53,7 +53,7 @@
 /* Lanes that a thread reserves beyond those it needs at once. */
 #define LANEPOOL_I_LANE_CREDIT 256u
 /* Buckets of an empty key index: a power of two. */
-#define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
+#define LANEPOOL_I_FIRST_BUCKETS ((size_t)64)
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
 /* Anchors of counter and clock that are stored: a power of two. */
 #define LANEPOOL_I_CLOCK_ANCHORS ((size_t)1024)

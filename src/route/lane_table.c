@@ -9,7 +9,7 @@
 /* Buckets that the hand passes for each lane made. In a steady state one lane is removed for each
  * lane made. With more buckets a smaller share of the lanes is found unused for that, and fewer
  * lanes are removed only to be made again. */
-#define SWEPT_FOR_EACH_CREATED 8
+#define SWEPT_FOR_EACH_CREATED 4
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
                                 bool (*is_idle)(const lanepool_i_lane *lane),
@@ -62,7 +62,6 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_lane *lane = lanepool_i_lane_memory_take(&table->store);
     lanepool_i_lane_init(lane);
     lane->key = *wanted;
-    lane->key.used = 0;
     lane->key.handle_count = 0;
     lanepool_i_key_index_add(&table->index, &lane->key);
     table->created++;

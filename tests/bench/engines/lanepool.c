@@ -11,6 +11,8 @@
  *     --trace N                       how many events each thread's ring has; none are recorded
  *                                     by default
  *     --sample N                      records every N-th task; a power of two
+ *     --policy park                   tasks that fail are parked, by a policy of the pool
+ *     --lane-pending N                the limit on pending tasks of each key; none by default
  */
 #include <lanepool/lanepool.h>
 
@@ -23,6 +25,7 @@
 
 static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
+static lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
 static bool has_kinds;
 static uint32_t sample = 1;
 static uint32_t priorities = 1; /* the number of priorities */
@@ -65,9 +68,16 @@ static bool set_option(const char *name, const char *value)
             options.is_compatible = is_compatible;
         return options.is_compatible != NULL || strcmp(value, "claims") == 0;
     }
+    if (strcmp(name, "policy") == 0) {
+        policy.at_end = LANEPOOL_FAILURE_POISON;
+        options.on_failure = &policy;
+        return strcmp(value, "park") == 0;
+    }
     size_t count = strtoul(value, NULL, 10);
     if (strcmp(name, "pending") == 0)
         options.pending_max = count;
+    else if (strcmp(name, "lane-pending") == 0)
+        options.lane_pending_max = count;
     else if (strcmp(name, "resident") == 0)
         options.workers_min = (unsigned)count;
     else if (strcmp(name, "trace") == 0)
