@@ -381,10 +381,11 @@ lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
  * Gives memory that is free now back to the system, in small parts, which hold no other thread up
- * for long. The pool keeps small reserves, and the lanes of pending tasks and of lane handles.
- * Without this call idle workers do the same once the pool has not grown for 200 ms, and keep up to
- * 16,384 lanes; if none is idle, busy workers do it slowly. See docs/caveats.md.
- * @retval LANEPOOL_OK        The memory is back, but for what other threads have freed meanwhile.
+ * for long. Less than half a MiB of free blocks of each size stays, and so do the lanes of pending
+ * tasks and of lane handles. Without this call idle workers do much the same once the pool has not
+ * grown for 200 ms; if none is idle, busy workers do it slowly. See docs/caveats.md.
+ * @retval LANEPOOL_OK        The memory is back, but for what other threads have needed or freed
+ *                            meanwhile.
  * @retval LANEPOOL_DEADLOCK  Called in a callback of the pool.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended.
  * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(free

@@ -39,7 +39,7 @@ static void free_segment(lanepool_i_key_index *index, size_t segment)
     index->segments[segment] = NULL;
 }
 
-static const lanepool_i_key_slot empty_slot = { .key = LANEPOOL_I_SLOT_EMPTY };
+static const lanepool_i_key_slot empty_slot = { UINT64_MAX, LANEPOOL_I_SLOT_EMPTY };
 
 static bool is_empty(const lanepool_i_key_slot *slot)
 {

@@ -85,7 +85,7 @@ typedef struct lanepool_i_key_bucket {
 } lanepool_i_key_bucket;
 
 #define LANEPOOL_I_SEGMENTS 32
-/* With more keys for each bucket than this, adding a key adds a bucket: few buckets are full. */
+/* With so many keys for each bucket, adding a key adds a bucket: few buckets are full. */
 #define LANEPOOL_I_KEYS_PER_BUCKET 2
 /* With more buckets than this for each key, removing a key removes buckets. */
 #define LANEPOOL_I_BUCKETS_PER_KEY 2

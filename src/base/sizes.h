@@ -42,13 +42,16 @@
 #define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
 /* Free memory goes back to the system once the pool has not grown for this long. */
 #define LANEPOOL_I_TRIM_AFTER_NS ((uint64_t)200000000)
-/* Busy workers do a part of a trim each time they have looked around so often. */
-#define LANEPOOL_I_TRIM_QUANTA 8u
+/* The longest rest between two trims. */
+#define LANEPOOL_I_TRIM_REST_MAX_NS ((uint64_t)10000000000)
+/* How often busy workers trim, and the parts of a trim that one of them does then. */
+#define LANEPOOL_I_TRIM_BUSY_NS    ((uint64_t)1000000)
+#define LANEPOOL_I_TRIM_BUSY_PARTS 16
 /* Buckets of the index of keys that are trimmed in one hold of the role. */
 #define LANEPOOL_I_TRIM_BUCKETS ((size_t)128)
 /* The chains that each table of parked tasks has at first: a power of two. */
 #define LANEPOOL_I_PARKED_CHAINS ((size_t)64)
-/* With no more lanes than this (1 MiB), idle ones are removed only when the pool is quiesced. */
+/* With no more lanes than this (1 MiB), idle ones are removed only by a trim. */
 #define LANEPOOL_I_RESERVE_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond those it needs at once. */
 #define LANEPOOL_I_LANE_CREDIT 256u
@@ -69,33 +72,35 @@
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
 
-#define LANEPOOL_I_READY_SLOTS     2u
-#define LANEPOOL_I_TAKE_MAX        2u
-#define LANEPOOL_I_ROUTE_BATCH     2u
-#define LANEPOOL_I_ROUTE_MAX       3u
-#define LANEPOOL_I_ENOUGH_READY    1u
-#define LANEPOOL_I_PUT_OFF_MAX     1u
-#define LANEPOOL_I_NAP_NS          ((uint64_t)20)
-#define LANEPOOL_I_APPEND_BATCH    2u
-#define LANEPOOL_I_FIRE_BATCH      2u
-#define LANEPOOL_I_SEARCH_ROUNDS   1
-#define LANEPOOL_I_SEARCH_PAUSES   0
-#define LANEPOOL_I_LINK_PAUSES     0
-#define LANEPOOL_I_TRY_AGAIN_NS    ((uint64_t)10)
-#define LANEPOOL_I_BLOCK_REGION    ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION     LANEPOOL_SMALL_PAGE
-#define LANEPOOL_I_RESERVE_CHAINS  ((size_t)1)
-#define LANEPOOL_I_TRIM_AFTER_NS   ((uint64_t)200)
-#define LANEPOOL_I_TRIM_QUANTA     2u
-#define LANEPOOL_I_TRIM_BUCKETS    ((size_t)2)
-#define LANEPOOL_I_PARKED_CHAINS   ((size_t)2)
-#define LANEPOOL_I_RESERVE_LANES   ((size_t)2)
-#define LANEPOOL_I_LANE_CREDIT     1u
-#define LANEPOOL_I_FIRST_BUCKETS   ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET    (((uint64_t)1 << 40) - 3) /* wraps around soon */
-#define LANEPOOL_I_CLOCK_ANCHORS   ((size_t)2)
-#define LANEPOOL_I_WATCHDOG_MIN_NS UINT64_C(1)
-#define LANEPOOL_I_DRAIN_BATCH     2u
+#define LANEPOOL_I_READY_SLOTS      2u
+#define LANEPOOL_I_TAKE_MAX         2u
+#define LANEPOOL_I_ROUTE_BATCH      2u
+#define LANEPOOL_I_ROUTE_MAX        3u
+#define LANEPOOL_I_ENOUGH_READY     1u
+#define LANEPOOL_I_PUT_OFF_MAX      1u
+#define LANEPOOL_I_NAP_NS           ((uint64_t)20)
+#define LANEPOOL_I_APPEND_BATCH     2u
+#define LANEPOOL_I_FIRE_BATCH       2u
+#define LANEPOOL_I_SEARCH_ROUNDS    1
+#define LANEPOOL_I_SEARCH_PAUSES    0
+#define LANEPOOL_I_LINK_PAUSES      0
+#define LANEPOOL_I_TRY_AGAIN_NS     ((uint64_t)10)
+#define LANEPOOL_I_BLOCK_REGION     ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION      LANEPOOL_SMALL_PAGE
+#define LANEPOOL_I_RESERVE_CHAINS   ((size_t)1)
+#define LANEPOOL_I_TRIM_AFTER_NS    ((uint64_t)200)
+#define LANEPOOL_I_TRIM_REST_MAX_NS ((uint64_t)1600)
+#define LANEPOOL_I_TRIM_BUSY_NS     ((uint64_t)1)
+#define LANEPOOL_I_TRIM_BUSY_PARTS  2
+#define LANEPOOL_I_TRIM_BUCKETS     ((size_t)2)
+#define LANEPOOL_I_PARKED_CHAINS    ((size_t)2)
+#define LANEPOOL_I_RESERVE_LANES    ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT      1u
+#define LANEPOOL_I_FIRST_BUCKETS    ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET     (((uint64_t)1 << 40) - 3) /* wraps around soon */
+#define LANEPOOL_I_CLOCK_ANCHORS    ((size_t)2)
+#define LANEPOOL_I_WATCHDOG_MIN_NS  UINT64_C(1)
+#define LANEPOOL_I_DRAIN_BATCH      2u
 
 #endif
 

@@ -130,6 +130,8 @@ static lanepool_i_block *refill_cache(lanepool_i_slab *slab, size_t class)
         lanepool_i_block *chain = pop_chain_locked(of);
         while (chain == NULL && lanepool_i_trim_interrupt_locked(slab, class))
             chain = pop_chain_locked(of);
+        if (chain == NULL && lanepool_i_list_is_empty(&of->open))
+            lanepool_i_trim_return_region_locked(slab, class);
         if (chain == NULL && !lanepool_i_list_is_empty(&of->open)) {
             chain = cut_page_locked(of, class);
             lanepool_i_trim_put_off_locked(slab, class);

@@ -70,12 +70,14 @@ typedef struct lanepool_i_trim {
     size_t class;                                    /* T and L to write, either to read */
     lanepool_i_block *chains[LANEPOOL_I_TRIM_LISTS]; /* L */
     bool is_interrupted;        /* L: a thread has put one of the lists on the stack again */
+    bool is_discarding;         /* L: the free pages of `counted` are to be given back */
     lanepool_i_block *used;     /* T: a chain being made of blocks of other pages */
     size_t used_count;          /* T */
-    lanepool_i_region *counted; /* T: the regions of the counted blocks */
+    lanepool_i_region *counted; /* T, L while discarding: the regions of the counted blocks */
     uint64_t number;            /* T: of this pass over a size's blocks */
-    uint64_t start_ns;          /* T: of this pass over all sizes */
+    uint64_t worked_ns;         /* T: by this trim so far */
     _Atomic uint64_t due_ns;    /* A: when to trim next; 0: there is nothing to trim */
+    _Atomic uint64_t busy_ns;   /* A: when a busy worker has last trimmed */
 } lanepool_i_trim;
 
 typedef struct lanepool_i_slab {
@@ -101,10 +103,11 @@ bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *alloc
 /* Frees all regions, and with them the blocks in caches. */
 void lanepool_i_slab_fini(lanepool_i_slab *slab);
 
-/* Does a part of a trim, or begins one. Returns false if it has come to the end of a trim. Gives
- * pages with only free blocks back to the system, unless a thread needs free blocks meanwhile. */
+/* Does a part of a trim, or begins one, which keeps a reserve of chains. Returns false if it has
+ * come to the end of a trim, or if another thread does a part. */
 bool lanepool_i_slab_trim_some(lanepool_i_slab *slab);
-/* Trims the whole slab, even if another thread is trimming it. O(free blocks). */
+/* Trims the whole slab, without a reserve, even if another thread is trimming it. O(free blocks).
+ */
 void lanepool_i_slab_trim(lanepool_i_slab *slab);
 /* Returns when the slab should be trimmed: once it has not grown for a while. 0: there is nothing
  * to trim. */

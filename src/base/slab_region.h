@@ -54,6 +54,9 @@ bool lanepool_i_trim_init(lanepool_i_trim *trim);
 /* The stack of a class is empty: puts chains on it that a trim has taken. Returns false if there
  * are none. Another thread may have pushed a chain instead. */
 bool lanepool_i_trim_interrupt_locked(lanepool_i_slab *slab, size_t class);
+/* No page of a class is uncut: makes the free pages of a region uncut that a trim has yet to give
+ * back. */
+void lanepool_i_trim_return_region_locked(lanepool_i_slab *slab, size_t class);
 /* The slab grows: it will be trimmed later. */
 void lanepool_i_trim_put_off_locked(lanepool_i_slab *slab, size_t class);
 

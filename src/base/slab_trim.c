@@ -1,18 +1,19 @@
 /*
  * Gives the memory of free blocks back to the system, page by page, in small parts.
  *
- * A trim makes a pass over the free blocks of each size. The pass takes all chains off the stack
- * and counts the free blocks of each page. Then it separates the blocks of *free pages*, which have
+ * A trim makes a pass over the free blocks of each size. The pass takes chains off the stack and
+ * counts the free blocks of each page. Then it separates the blocks of *free pages*, which have
  * only free blocks. At last it gives these pages back: they are uncut again.
  *
  * Any thread may do the next part. The trim's lock is held for a part, the slab's lock for some
  * steps of it, never while memory goes back. A part handles one chain, or the pages of one region.
  * So a thread that needs blocks waits for a bounded number of steps.
  *
- * The pass hides no free blocks. A thread that finds the stack empty puts a list of the pass on it
- * again, which takes one step, and the pass is *interrupted*: it returns its other chains, and its
- * counts are void. This is possible until all blocks are sorted. From then on only free pages
- * belong to the pass.
+ * A thread that needs blocks gets those of the pass. If it finds the stack empty, it puts a list of
+ * the pass on it again, which takes one step, and the pass is *interrupted*: it returns its other
+ * chains, and its counts are void. Once all blocks are sorted, the pass has only free pages left.
+ * Then a thread that finds no uncut page takes those of one region. Only two chains at most are out
+ * of reach, in the hands of the thread that trims.
  *
  * The counts of a region are those of the pass whose number it bears. So nothing needs to be
  * cleared after an interruption.
@@ -29,6 +30,7 @@ bool lanepool_i_trim_init(lanepool_i_trim *trim)
 {
     memset(trim, 0, sizeof *trim);
     atomic_init(&trim->due_ns, 0);
+    atomic_init(&trim->busy_ns, 0);
     return lanepool_i_mutex_init(&trim->lock, LANEPOOL_I_LOCK_SLAB_TRIM);
 }
 
@@ -41,7 +43,7 @@ static bool has_more_than_reserve_locked(const lanepool_i_slab *slab, size_t cla
 void lanepool_i_trim_put_off_locked(lanepool_i_slab *slab, size_t class)
 {
     if (has_more_than_reserve_locked(slab, class))
-        store_relaxed(&slab->trim.due_ns, lanepool_i_clock_coarse() + LANEPOOL_I_TRIM_AFTER_NS);
+        store_relaxed(&slab->trim.due_ns, lanepool_i_trim_put_off());
 }
 
 /* The lock orders what others did to these blocks, so the swap needs no order. */
@@ -55,10 +57,59 @@ bool lanepool_i_trim_interrupt_locked(lanepool_i_slab *slab, size_t class)
         if (cas_relaxed(&slab->classes[class].chains, &empty, trim->chains[i])) {
             trim->chains[i] = NULL;
             trim->is_interrupted = true;
+            store_relaxed(&trim->due_ns, lanepool_i_trim_put_off());
         }
         return true;
     }
     return false;
+}
+
+static bool is_page_free(const lanepool_i_region *region, size_t page, size_t class)
+{
+    return region->free_in[page] == lanepool_i_page_blocks(class);
+}
+
+static size_t count_free_pages(const lanepool_i_region *region, size_t class)
+{
+    size_t count = 0;
+    for (size_t page = 1; page < LANEPOOL_I_REGION_PAGES; page++)
+        count += is_page_free(region, page, class);
+    return count;
+}
+
+static lanepool_i_region *take_counted_locked(lanepool_i_trim *trim)
+{
+    lanepool_i_region *region = trim->counted;
+    if (region != NULL)
+        trim->counted = region->next_counted;
+    return region;
+}
+
+static void set_free_pages_uncut_locked(lanepool_i_slab_class *of, size_t class,
+                                        lanepool_i_region *region)
+{
+    for (size_t page = 1; page < LANEPOOL_I_REGION_PAGES; page++)
+        if (is_page_free(region, page, class)) {
+            lanepool_i_region_set_uncut(region, page);
+            of->cut_pages--;
+        }
+    if (region->uncut_count == 0)
+        return;
+    lanepool_i_unlink(&region->link);
+    lanepool_i_list_add(&of->open, &region->link);
+}
+
+void lanepool_i_trim_return_region_locked(lanepool_i_slab *slab, size_t class)
+{
+    lanepool_i_trim *trim = &slab->trim;
+    lanepool_i_region *region = NULL;
+    if (trim->class != class || !trim->is_discarding)
+        return;
+    do
+        region = take_counted_locked(trim);
+    while (region != NULL && count_free_pages(region, class) == 0);
+    if (region != NULL)
+        set_free_pages_uncut_locked(&slab->classes[class], class, region);
 }
 
 /* --- the pass's chains --- */
@@ -80,8 +131,10 @@ static lanepool_i_block *take_chain(lanepool_i_slab *slab, size_t list, lanepool
     lanepool_i_block *chain = trim->is_interrupted ? NULL : take_chain_locked(trim, list);
     if (chain == NULL)
         trim->phase = trim->is_interrupted ? LANEPOOL_I_TRIM_RETURN : next;
-    if (trim->phase == LANEPOOL_I_TRIM_DISCARD)
+    if (trim->phase == LANEPOOL_I_TRIM_DISCARD) {
         trim->chains[LANEPOOL_I_TRIM_FREED] = NULL;
+        trim->is_discarding = true;
+    }
     lanepool_i_mutex_unlock(&slab->lock);
     return chain;
 }
@@ -105,26 +158,38 @@ static void end_pass(lanepool_i_slab *slab)
     lanepool_i_mutex_unlock(&slab->lock);
 }
 
-/* Returns true if the stack has the reserve of chains or more. To give back memory that is soon
- * needed again would cost more than it saves. */
-static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
+/* Returns the last chain of the reserve; NULL if the stack has fewer chains. To give back memory
+ * that is soon needed again would cost more than it saves. */
+static lanepool_i_block *last_of_reserve_locked(const lanepool_i_slab_class *of)
 {
-    size_t count = 0;
-    const lanepool_i_block *chain = load_acquire(&of->chains);
+    size_t count = 1;
+    lanepool_i_block *chain = load_acquire(&of->chains);
     for (; chain != NULL && count < LANEPOOL_I_RESERVE_CHAINS; chain = chain->next_chain)
         count++;
-    return count == LANEPOOL_I_RESERVE_CHAINS;
+    return chain;
 }
 
-static void choose_class(lanepool_i_slab *slab)
+/* Takes the chains off the stack that a pass is about; NULL if there are not enough. Other threads
+ * push in front of the reserve meanwhile, and read no link behind the first. */
+static lanepool_i_block *take_chains_locked(lanepool_i_slab_class *of, bool all)
+{
+    lanepool_i_block *last = last_of_reserve_locked(of);
+    if (last == NULL)
+        return NULL;
+    if (all)
+        return exchange_acquire(&of->chains, NULL);
+    lanepool_i_block *chains = last->next_chain;
+    last->next_chain = NULL;
+    return chains;
+}
+
+static void choose_class(lanepool_i_slab *slab, bool all)
 {
     lanepool_i_trim *trim = &slab->trim;
-    lanepool_i_slab_class *of = &slab->classes[trim->class];
-    if (trim->class == 0)
-        trim->start_ns = lanepool_i_clock_coarse();
     lanepool_i_mutex_lock(&slab->lock);
-    if (is_worth_trimming_locked(of)) {
-        trim->chains[LANEPOOL_I_TRIM_UNCOUNTED] = exchange_acquire(&of->chains, NULL);
+    lanepool_i_block *chains = take_chains_locked(&slab->classes[trim->class], all);
+    if (chains != NULL) {
+        trim->chains[LANEPOOL_I_TRIM_UNCOUNTED] = chains;
         trim->is_interrupted = false;
         trim->phase = LANEPOOL_I_TRIM_COUNT;
         trim->counted = NULL;
@@ -152,11 +217,6 @@ static void count_chain(lanepool_i_slab *slab)
         region->free_in[lanepool_i_page_of_block(block)]++;
     }
     put_chain(slab, LANEPOOL_I_TRIM_COUNTED, chain);
-}
-
-static bool is_page_free(const lanepool_i_region *region, size_t page, size_t class)
-{
-    return region->free_in[page] == lanepool_i_page_blocks(class);
 }
 
 static void push_used(lanepool_i_slab *slab)
@@ -198,18 +258,23 @@ static void sort_chain(lanepool_i_slab *slab)
         put_chain(slab, LANEPOOL_I_TRIM_FREED, freed);
 }
 
-/* Unlinks the region if none of its pages is in use. */
-static bool unlink_unused_region(lanepool_i_slab *slab, lanepool_i_region *region,
-                                 size_t free_count)
+/* Takes the next region with free pages; NULL if there is none. If none of its pages is in use,
+ * also unlinks it. */
+static lanepool_i_region *take_region(lanepool_i_slab *slab, bool *is_unused)
 {
+    lanepool_i_trim *trim = &slab->trim;
+    lanepool_i_slab_class *of = &slab->classes[trim->class];
+    *is_unused = false;
     lanepool_i_mutex_lock(&slab->lock);
-    bool is_unused = region->uncut_count + free_count == LANEPOOL_I_REGION_PAGES - 1;
-    if (is_unused) {
+    lanepool_i_region *region = take_counted_locked(trim);
+    size_t free_count = region != NULL ? count_free_pages(region, trim->class) : 0;
+    if (region != NULL && region->uncut_count + free_count == LANEPOOL_I_REGION_PAGES - 1) {
         lanepool_i_unlink(&region->link);
-        slab->classes[slab->trim.class].cut_pages -= free_count;
+        of->cut_pages -= free_count;
+        *is_unused = true;
     }
     lanepool_i_mutex_unlock(&slab->lock);
-    return is_unused;
+    return region;
 }
 
 /* Neighbouring pages go back together. */
@@ -229,39 +294,20 @@ static void discard_free_pages(const lanepool_i_slab *slab, lanepool_i_region *r
     }
 }
 
-static void set_free_pages_uncut(lanepool_i_slab *slab, lanepool_i_region *region,
-                                 size_t free_count)
-{
-    lanepool_i_slab_class *of = &slab->classes[slab->trim.class];
-    lanepool_i_mutex_lock(&slab->lock);
-    for (size_t page = 1; page < LANEPOOL_I_REGION_PAGES; page++)
-        if (is_page_free(region, page, slab->trim.class))
-            lanepool_i_region_set_uncut(region, page);
-    of->cut_pages -= free_count;
-    lanepool_i_unlink(&region->link);
-    lanepool_i_list_add(&of->open, &region->link);
-    lanepool_i_mutex_unlock(&slab->lock);
-}
-
 /* Returns the region if it is not in use any more: the caller frees it. */
 static lanepool_i_region *discard_region(lanepool_i_slab *slab)
 {
-    lanepool_i_trim *trim = &slab->trim;
-    lanepool_i_region *region = trim->counted;
-    if (region == NULL) {
+    size_t class = slab->trim.class;
+    bool is_unused;
+    lanepool_i_region *region = take_region(slab, &is_unused);
+    if (region == NULL)
         end_pass(slab);
-        return NULL;
-    }
-    trim->counted = region->next_counted;
-    size_t free_count = 0;
-    for (size_t page = 1; page < LANEPOOL_I_REGION_PAGES; page++)
-        free_count += is_page_free(region, page, trim->class);
-    if (free_count == 0)
-        return NULL;
-    if (unlink_unused_region(slab, region, free_count))
+    if (region == NULL || is_unused)
         return region;
     discard_free_pages(slab, region);
-    set_free_pages_uncut(slab, region, free_count);
+    lanepool_i_mutex_lock(&slab->lock);
+    set_free_pages_uncut_locked(&slab->classes[class], class, region);
+    lanepool_i_mutex_unlock(&slab->lock);
     return NULL;
 }
 
@@ -293,18 +339,20 @@ static void end_trim(lanepool_i_slab *slab)
     trim->class = 0;
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++)
         has_more |= has_more_than_reserve_locked(slab, class);
-    store_relaxed(&trim->due_ns, has_more ? lanepool_i_trim_next_ns(trim->start_ns) : 0);
+    store_relaxed(&trim->due_ns, has_more ? lanepool_i_trim_next_ns(trim->worked_ns) : 0);
     lanepool_i_mutex_unlock(&slab->lock);
+    trim->worked_ns = 0;
 }
 
-bool lanepool_i_slab_trim_some(lanepool_i_slab *slab)
+/* Does a part, and unlocks the trim. Returns false at the end of a trim. */
+static bool do_part_and_unlock(lanepool_i_slab *slab, bool all)
 {
     lanepool_i_trim *trim = &slab->trim;
     lanepool_i_region *unused = NULL;
-    lanepool_i_mutex_lock(&trim->lock);
+    uint64_t start_ns = lanepool_i_clock_now();
     switch (trim->phase) {
     case LANEPOOL_I_TRIM_CHOOSE:
-        choose_class(slab);
+        choose_class(slab, all);
         break;
     case LANEPOOL_I_TRIM_COUNT:
         count_chain(slab);
@@ -319,6 +367,7 @@ bool lanepool_i_slab_trim_some(lanepool_i_slab *slab)
         return_chains(slab);
         break;
     }
+    trim->worked_ns += lanepool_i_clock_now() - start_ns;
     bool more = trim->class < LANEPOOL_I_SLAB_CLASSES;
     if (!more)
         end_trim(slab);
@@ -328,10 +377,18 @@ bool lanepool_i_slab_trim_some(lanepool_i_slab *slab)
     return more;
 }
 
+bool lanepool_i_slab_trim_some(lanepool_i_slab *slab)
+{
+    return lanepool_i_mutex_try(&slab->trim.lock) && do_part_and_unlock(slab, false);
+}
+
 /* The first trim may have begun before this call. */
 void lanepool_i_slab_trim(lanepool_i_slab *slab)
 {
+    bool more;
     for (int trims = 0; trims < 2; trims++)
-        while (lanepool_i_slab_trim_some(slab))
-            continue;
+        do {
+            lanepool_i_mutex_lock(&slab->trim.lock);
+            more = do_part_and_unlock(slab, true);
+        } while (more);
 }

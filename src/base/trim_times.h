@@ -5,18 +5,22 @@
 #include "base/sizes.h"
 #include "platform/platform.h"
 
-/* A trim rests for so many times as long as it took, at most REST_MAX_NS. What is free beside
- * something in use may stay so, and would be searched again each time. */
-#define LANEPOOL_I_REST_TIMES  64u
-#define LANEPOOL_I_REST_MAX_NS UINT64_C(10000000000)
+/* A trim rests for so many times as long as it worked, at most TRIM_REST_MAX_NS. What is free
+ * beside something in use may stay so, and would be searched again each time. */
+#define LANEPOOL_I_REST_TIMES 64u
 
-/* Returns when to trim next, after a trim that began at `start_ns` and has just ended. */
-static inline uint64_t lanepool_i_trim_next_ns(uint64_t start_ns)
+/* Returns when memory may be trimmed that is needed now. */
+static inline uint64_t lanepool_i_trim_put_off(void)
 {
-    uint64_t now_ns = lanepool_i_clock_coarse();
-    uint64_t rest_ns = (now_ns - start_ns) * LANEPOOL_I_REST_TIMES;
-    rest_ns = rest_ns < LANEPOOL_I_REST_MAX_NS ? rest_ns : LANEPOOL_I_REST_MAX_NS;
-    return now_ns + LANEPOOL_I_TRIM_AFTER_NS + rest_ns;
+    return lanepool_i_clock_coarse() + LANEPOOL_I_TRIM_AFTER_NS;
+}
+
+/* Returns when to trim next, after a trim that has worked for so long. */
+static inline uint64_t lanepool_i_trim_next_ns(uint64_t worked_ns)
+{
+    uint64_t rest_ns = worked_ns * LANEPOOL_I_REST_TIMES;
+    rest_ns = rest_ns < LANEPOOL_I_TRIM_REST_MAX_NS ? rest_ns : LANEPOOL_I_TRIM_REST_MAX_NS;
+    return lanepool_i_trim_put_off() + rest_ns;
 }
 
 #endif

@@ -137,6 +137,7 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
     pop_run(record, &run);
     if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
         return LANEPOOL_I_PLAIN_SUCCEEDED;
+    end->future = lanepool_i_run_future(task, load_relaxed(&task->word)); /* it may be new */
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;

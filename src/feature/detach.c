@@ -137,7 +137,7 @@ lanepool_status lanepool_run_release(lanepool_run *run, lanepool_key key)
     lanepool_status status = lanepool_i_control_call(run->pool, run->record, UINT64_MAX,
                                                      release_lane_early, &early_release);
     if (early_release.found)
-        lanepool_i_retry_released_lane(run->task);
+        lanepool_i_retry_released_lane(run->pool, run->task);
     return status == LANEPOOL_OK && !early_release.found ? LANEPOOL_INVALID : status;
 }
 

@@ -17,6 +17,9 @@ lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
         return status;
     (void)lanepool_i_policy_read(&pool->failures->policy, given); /* it was found valid */
     pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
+    pool->failures->makes_records_late =
+        pool->failures->has_policy && pool->failures->policy.at_end != LANEPOOL_FAILURE_PAUSE &&
+        pool->failures->policy.at_poison == LANEPOOL_AT_POISON_WAIT;
     pool->options.on_failure = NULL;
     return LANEPOOL_OK;
 }

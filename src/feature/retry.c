@@ -13,12 +13,14 @@
 #include "route/entries.h"
 #include "route/pool.h"
 
+/* Records of failures that a thread reserves at once. */
+#define RESERVED_AT_ONCE LANEPOOL_I_LANE_CREDIT
+
 static void fire_retry(lanepool_i_timer *timer);
 
 /* Creates a gate for each claim. Returns false if memory cannot be allocated. */
 static bool create_gates(lanepool_i_attempts *attempts, size_t count)
 {
-    lanepool_i_list_init(&attempts->gates);
     while (count-- > 0 && attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
         lanepool_i_gate *gate = lanepool_i_memory_alloc(sizeof *gate);
         if (gate == NULL)
@@ -29,31 +31,25 @@ static bool create_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-static size_t policy_member_size(const lanepool_pool *pool, const lanepool_task *task)
+/* Returns true if the task gets its record when it fails. */
+static bool gets_record_late(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return task->on_failure != NULL || pool->failures->has_policy ? sizeof(lanepool_i_attempts) : 0;
+    return pool->failures->makes_records_late && task->future == NULL &&
+           !lanepool_i_description_is_member(task);
 }
 
-/* Without memory for the gates, those that were created are freed with the member. */
-static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      const lanepool_task *task, lanepool_i_task *block)
+static size_t policy_member_size(const lanepool_pool *pool, const lanepool_task *task)
 {
-    (void)record;
-    if (policy_member_size(pool, task) == 0)
-        return LANEPOOL_OK;
-    bool is_own = task->on_failure != NULL;
-    lanepool_failure_policy policy = pool->failures->policy;
-    if (is_own)
-        (void)lanepool_i_policy_read(&policy, task->on_failure); /* it was found valid */
-    if (policy.retries > 0 && policy.delay_ns > 0) {
-        lanepool_status status = lanepool_i_delays_start_clock(pool);
-        if (status != LANEPOOL_OK)
-            return status;
-    }
-    lanepool_i_attempts *attempts = (lanepool_i_attempts *)block->as.wide.future;
+    bool has_record =
+        task->on_failure != NULL || (pool->failures->has_policy && !gets_record_late(pool, task));
+    return has_record ? sizeof(lanepool_i_attempts) : 0;
+}
+
+static void init_attempts(lanepool_i_attempts *attempts, lanepool_pool *pool,
+                          const lanepool_failure_policy *policy, lanepool_i_task *block)
+{
     attempts->member.has_policy = true;
-    attempts->policy = policy;
-    attempts->is_own = is_own;
+    attempts->policy = *policy;
     attempts->has_released_lane = false;
     attempts->ends_uncalled = false;
     attempts->failed = 0;
@@ -65,7 +61,85 @@ static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_rec
     attempts->dropped_by = NULL;
     attempts->is_notifying = false;
     attempts->is_refused = false;
+    lanepool_i_list_init(&attempts->gates);
+}
+
+/* Without memory for the gates, those that were created are freed with the member. */
+static lanepool_status build_record(lanepool_pool *pool, const lanepool_task *task,
+                                    const lanepool_failure_policy *policy, lanepool_i_task *block)
+{
+    lanepool_i_attempts *attempts = (lanepool_i_attempts *)block->as.wide.future;
+    init_attempts(attempts, pool, policy, block);
+    attempts->is_own = task->on_failure != NULL;
     return create_gates(attempts, task->claim_count) ? LANEPOOL_OK : LANEPOOL_NOMEM;
+}
+
+static lanepool_status reserve_record(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *block)
+{
+    if (record->attempts == 0) {
+        if (!lanepool_i_attempts_memory_reserve(&pool->failures->memory, RESERVED_AT_ONCE))
+            return LANEPOOL_NOMEM;
+        record->attempts = RESERVED_AT_ONCE;
+    }
+    record->attempts--;
+    store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_FAILS_BY_POOL);
+    return LANEPOOL_OK;
+}
+
+static bool has_late_record(const lanepool_i_task *task)
+{
+    uint64_t bits = LANEPOOL_I_WIDE | LANEPOOL_I_FAILS_BY_POOL;
+    return (load_relaxed(&task->word) & bits) == bits;
+}
+
+/* Gives the reservation of a task that ends to this thread, which may give some of its own to the
+ * others. A record that was made gives its own back. */
+static void unreserve_record(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task)
+{
+    if (!has_late_record(task) || task->as.wide.future != NULL)
+        return;
+    if (++record->attempts < 2 * RESERVED_AT_ONCE)
+        return;
+    record->attempts -= RESERVED_AT_ONCE;
+    lanepool_i_attempts_memory_unreserve(&pool->failures->memory, RESERVED_AT_ONCE);
+}
+
+static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      const lanepool_task *task, lanepool_i_task *block)
+{
+    bool is_late = gets_record_late(pool, task);
+    if (!is_late && policy_member_size(pool, task) == 0)
+        return LANEPOOL_OK;
+    lanepool_failure_policy policy = pool->failures->policy;
+    if (task->on_failure != NULL)
+        (void)lanepool_i_policy_read(&policy, task->on_failure); /* it was found valid */
+    if (policy.retries > 0 && policy.delay_ns > 0) {
+        lanepool_status status = lanepool_i_delays_start_clock(pool);
+        if (status != LANEPOOL_OK)
+            return status;
+    }
+    return is_late ? reserve_record(pool, record, block) : build_record(pool, task, &policy, block);
+}
+
+/* The task is in this thread's running list. */
+static lanepool_i_attempts *make_record(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lanepool_i_attempts *attempts = lanepool_i_attempts_memory_take(&pool->failures->memory);
+    lanepool_i_member_init_late(&attempts->member, sizeof *attempts, &pool->failures->memory, pool,
+                                pool->creator, task);
+    init_attempts(attempts, pool, &pool->failures->policy, task);
+    attempts->is_own = false;
+    task->as.wide.future = &attempts->member.future;
+    return attempts;
+}
+
+/* Returns the record of a task that runs, made if needed; NULL if the task has no policy. */
+static lanepool_i_attempts *record_of_running(lanepool_pool *pool, lanepool_i_task *task)
+{
+    bool makes = has_late_record(task) && task->as.wide.future == NULL;
+    return makes ? make_record(pool, task) : lanepool_i_attempts_of(task);
 }
 
 /* --- retries --- */
@@ -264,6 +338,13 @@ static bool policy_applies(const lanepool_pool *pool, const lanepool_i_task *tas
            !lanepool_i_word_is_periodic(load_relaxed(&task->word));
 }
 
+/* Returns true if a task of the pool's policy stays after its first failure. */
+static bool lasts_beyond_failure(const lanepool_pool *pool)
+{
+    const lanepool_failure_policy *policy = &pool->failures->policy;
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_CONTINUE;
+}
+
 static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
                        lanepool_i_grants *grants)
 {
@@ -282,7 +363,10 @@ static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_i_task *task, const lanepool_result *result,
                                   bool has_lanes, lanepool_i_grants *grants)
 {
-    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    bool applies = has_lanes && policy_applies(pool, task);
+    lanepool_i_attempts *attempts = applies && lasts_beyond_failure(pool)
+                                        ? record_of_running(pool, task)
+                                        : lanepool_i_attempts_of(task);
     if (attempts == NULL || attempts->ends_uncalled)
         return false;
     /* Once the deadline is disarmed, only the program may call off a retry. */
@@ -291,7 +375,7 @@ static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record 
     attempts->result = *result;
     bool retries = may_retry(attempts);
     bool stays = retries || attempts->policy.at_end != LANEPOOL_FAILURE_CONTINUE;
-    if (!has_lanes || !stays || !policy_applies(pool, task))
+    if (!applies || !stays)
         return false;
     lanepool_i_run_report_failure(pool, record, task, result, !retries);
     if (retries || parks_at_end(attempts))
@@ -307,9 +391,9 @@ static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record 
     return true;
 }
 
-void lanepool_i_retry_released_lane(const lanepool_i_task *task)
+void lanepool_i_retry_released_lane(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    lanepool_i_attempts *attempts = record_of_running(pool, task);
     if (attempts != NULL)
         attempts->has_released_lane = true;
 }
@@ -387,6 +471,8 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
 const lanepool_i_feature lanepool_i_feature_retry = {
     .member_size = policy_member_size,
     .build = build_attempts,
+    .unbuild = unreserve_record,
+    .dispose = unreserve_record,
     .refuses_start = refuses_attempt,
     .failed = handle_failed_attempt,
 };

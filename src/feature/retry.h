@@ -8,7 +8,7 @@
 #include "sched/thread_record.h"
 
 /* Called when the running task has released a lane early. */
-void lanepool_i_retry_released_lane(const lanepool_i_task *task);
+void lanepool_i_retry_released_lane(lanepool_pool *pool, lanepool_i_task *task);
 /* Called when a task that has started was asked to stop: makes a delayed retry due. */
 void lanepool_i_retry_asked_to_stop(lanepool_future *future);
 /* Asks all tasks that wait for a retry to stop. */

@@ -4,6 +4,13 @@
  * The record extends the record of a member (member.h). A submit allocates everything that a
  * failure needs, and starts the clock thread if retries are delayed: a failure allocates nothing.
  *
+ * Most tasks have only the pool's policy, and few fail. If that policy needs a record only after a
+ * failure, a task without a future, group, pump or deadline has no record until then. The submit
+ * reserves its memory (attempts_memory.h). Such a task has FAILS_BY_POOL in its word, and no future
+ * before. The thread that runs the task makes the record while the task is in its running list,
+ * and other threads read the task's future only after they have found it in the list of suspended
+ * tasks.
+ *
  * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *
  *   Retry at once: the task is put among the ready tasks.
@@ -24,6 +31,7 @@
 #define LANEPOOL_SRC_FUTURE_ATTEMPTS_H
 
 #include "base/timer_heap.h"
+#include "future/attempts_memory.h"
 #include "future/member.h"
 #include "future/suspended.h"
 #include "lane/lane.h"
@@ -61,8 +69,10 @@ typedef struct lanepool_i_parked_chain {
 
 /* Guards: I immutable, A atomic, L the lock of the suspended tasks. */
 typedef struct lanepool_i_failures {
-    lanepool_failure_policy policy; /* I: of tasks without a policy of their own */
-    bool has_policy;                /* I: `policy` asks for something */
+    lanepool_failure_policy policy;    /* I: of tasks without a policy of their own */
+    bool has_policy;                   /* I: `policy` asks for something */
+    bool makes_records_late;           /* I: most of its tasks get their record when they fail */
+    lanepool_i_attempts_memory memory; /* of the records made late */
     lanepool_i_lane void_lane;     /* replaces a poisoned lane that a task has left; see poison.h */
     _Atomic bool is_avoided;       /* A: some task does not wait in poisoned lanes */
     _Atomic size_t messages;       /* A: on their way; waits inside tasks route them, too */

@@ -3,6 +3,7 @@
 
 #include "base/misuse.h"
 #include "base/planted.h"
+#include "future/attempts_memory.h"
 #include "future/expiry.h"
 #include "platform/notes.h"
 
@@ -11,6 +12,32 @@
 /* A child of fork() sees lock and result as they were at one moment; see fork.h. */
 _Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_CACHE_LINE,
                "the result is on one page with the lock");
+
+/* Initializes all but the lock and the memory's owner. */
+static void init_future(lanepool_future *future, size_t size, lanepool_i_creator creator,
+                        lanepool_pool *pool, lanepool_i_task *task)
+{
+    future->creator = creator;
+    atomic_init(&future->references, 2);
+    atomic_init(&future->phase, LANEPOOL_I_PHASE_PENDING);
+    future->is_member = size != sizeof *future;
+    future->size = size;
+    future->allocator = NULL;
+    future->memory = NULL;
+    future->task = task;
+    future->pool = pool;
+    future->delayed = NULL;
+    future->owner = NULL;
+    future->sequence_task = NULL;
+    memset(&future->result, 0, sizeof future->result);
+    lanepool_i_list_init(&future->listeners);
+    future->tombstone = NULL;
+    atomic_init(&future->asked_to_end, false);
+#if defined(LANEPOOL_CHECKED)
+    atomic_init(&future->held, 1);
+    future->quarantined = (lanepool_i_quarantined){ .quarantine = NULL };
+#endif
+}
 
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
@@ -26,26 +53,23 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
         *status = LANEPOOL_NO_RESOURCE;
         return NULL;
     }
-    future->creator = creator;
-    atomic_init(&future->references, 2);
+    init_future(future, size, creator, pool, task);
     future->allocator = allocator;
-    atomic_init(&future->phase, LANEPOOL_I_PHASE_PENDING);
-    future->is_member = size != sizeof *future;
-    future->size = size;
-    future->task = task;
-    future->pool = pool;
-    future->delayed = NULL;
-    future->owner = NULL;
-    future->sequence_task = NULL;
-    memset(&future->result, 0, sizeof future->result);
-    lanepool_i_list_init(&future->listeners);
-    future->tombstone = NULL;
-    atomic_init(&future->asked_to_end, false);
-#if defined(LANEPOOL_CHECKED)
-    atomic_init(&future->held, 1);
-    future->quarantined = (lanepool_i_quarantined){ .quarantine = NULL };
-#endif
     return future;
+}
+
+void lanepool_i_future_init_late(lanepool_future *future, size_t size,
+                                 struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
+                                 lanepool_i_creator creator, lanepool_i_task *task)
+{
+    lanepool_i_mutex_init_static(&future->lock, LANEPOOL_I_LOCK_FUTURE);
+    init_future(future, size, creator, pool, task);
+    future->memory = memory;
+    store_relaxed(&future->references, 1);
+    store_relaxed(&future->phase, LANEPOOL_I_PHASE_RUNNING);
+#if defined(LANEPOOL_CHECKED)
+    store_relaxed(&future->held, 0);
+#endif
 }
 
 #if defined(LANEPOOL_CHECKED)
@@ -81,7 +105,10 @@ static void free_future(void *record)
     lanepool_future *future = record;
     if (lanepool_i_future_is_here(future))
         lanepool_i_mutex_fini(&future->lock);
-    lanepool_i_deallocate(future->allocator, future, future->size);
+    if (future->memory != NULL)
+        lanepool_i_attempts_memory_give(future->memory, future);
+    else
+        lanepool_i_deallocate(future->allocator, future, future->size);
 }
 
 /* Release: this thread's uses happen before the free. Acquire: so do those of all other threads. */

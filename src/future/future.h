@@ -59,14 +59,15 @@ struct lanepool_future {
     lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
     lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
-    struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
-    lanepool_result result;               /* L until complete, then I */
-    lanepool_i_list listeners;            /* L until complete; then the completing thread's */
-    lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
-    lanepool_i_message tombstone_message; /* makes the router turn the task into a tombstone */
-    const lanepool_i_future_owner *owner; /* I: NULL: the pool */
-    const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
-    size_t size;                          /* I: of this memory */
+    struct lanepool_i_delayed *delayed;        /* L: until the task is in the inbox; then NULL */
+    lanepool_result result;                    /* L until complete, then I */
+    lanepool_i_list listeners;                 /* L until complete; then the completing thread's */
+    lanepool_i_task *tombstone;                /* L: the tombstone, until it has left its lanes */
+    lanepool_i_message tombstone_message;      /* makes the router turn the task into a tombstone */
+    const lanepool_i_future_owner *owner;      /* I: NULL: the pool */
+    const lanepool_allocator *allocator;       /* I: of this memory; NULL: the system's */
+    size_t size;                               /* I: of this memory */
+    struct lanepool_i_attempts_memory *memory; /* I: gets this memory back, or NULL */
     /* A: RUNNING or SUSPENDED: the task must stop. PENDING: this periodic run must not start */
     _Atomic bool asked_to_end;
 #if defined(LANEPOOL_CHECKED)
@@ -80,6 +81,11 @@ struct lanepool_future {
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, lanepool_status *status);
+/* Initializes the future of a task that has started without one, with the task's reference. Cannot
+ * fail. `memory` gets the block back. */
+void lanepool_i_future_init_late(lanepool_future *future, size_t size,
+                                 struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
+                                 lanepool_i_creator creator, lanepool_i_task *task);
 /* The library's own references. In a checked build the program's functions count the program's
  * references in addition. Other builds have one pair of functions for both. */
 #if defined(LANEPOOL_CHECKED)

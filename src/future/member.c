@@ -6,6 +6,24 @@
 #include "future/pump.h"
 #include "platform/notes.h"
 
+static void init_member(lanepool_i_member *member, void *context)
+{
+    member->group = NULL;
+    member->pump = NULL;
+    member->has_policy = false;
+    member->expiry = NULL;
+    member->context = context;
+    member->link.member = member;
+}
+
+void lanepool_i_member_init_late(lanepool_i_member *member, size_t size,
+                                 struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
+                                 lanepool_i_creator creator, lanepool_i_task *task)
+{
+    lanepool_i_future_init_late(&member->future, size, memory, pool, creator, task);
+    init_member(member, task->context);
+}
+
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, const lanepool_task *description,
@@ -16,12 +34,9 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);
+    init_member(member, description->context);
     member->group = description->group;
     member->pump = description->pump;
-    member->has_policy = false;
-    member->expiry = NULL;
-    member->context = description->context;
-    member->link.member = member;
     if (member->pump != NULL) {
         lanepool_i_future_retain(future);
         fetch_add_relaxed(&member->pump->pending, 1);

@@ -85,6 +85,11 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status);
+/* Initializes the member of a task that has started without one, like
+ * lanepool_i_future_init_late(). */
+void lanepool_i_member_init_late(lanepool_i_member *member, size_t size,
+                                 struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
+                                 lanepool_i_creator creator, lanepool_i_task *task);
 /* Counts the member out of its pump, since its task was not accepted, and gives back the reference
  * of the task's block. The caller gives back the other two. */
 void lanepool_i_member_refuse(lanepool_future *future);

@@ -63,7 +63,7 @@ static bool try_reserve(lanepool_i_lane_memory *store, uint64_t count)
     return covered;
 }
 
-/* A reserve of lanes stays. */
+/* A trim begins only with more memory than this, and keeps none of it. */
 static bool has_spare_regions_locked(const lanepool_i_lane_memory *store)
 {
     return store->capacity > LANEPOOL_I_RESERVE_LANES + REGION_LANES;
@@ -80,8 +80,7 @@ bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t coun
         lanepool_i_list_add(&store->fresh, &region->link);
         store->capacity += REGION_LANES;
         if (has_spare_regions_locked(store))
-            store_relaxed(&store->trim_due_ns,
-                          lanepool_i_clock_coarse() + LANEPOOL_I_TRIM_AFTER_NS);
+            store_relaxed(&store->trim_due_ns, lanepool_i_trim_put_off());
         lanepool_i_mutex_unlock(&store->lock);
     }
     return true;
@@ -163,10 +162,10 @@ bool lanepool_i_lane_memory_trim_one(lanepool_i_lane_memory *store)
     return true;
 }
 
-void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t start_ns)
+void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t worked_ns)
 {
     lanepool_i_mutex_lock(&store->lock);
     bool has_more = has_spare_regions_locked(store);
-    store_relaxed(&store->trim_due_ns, has_more ? lanepool_i_trim_next_ns(start_ns) : 0);
+    store_relaxed(&store->trim_due_ns, has_more ? lanepool_i_trim_next_ns(worked_ns) : 0);
     lanepool_i_mutex_unlock(&store->lock);
 }

@@ -79,7 +79,7 @@ static inline uint64_t lanepool_i_lane_memory_trim_due(const lanepool_i_lane_mem
 }
 /* Gives an unused region back to the system. Role's holder only. Returns false if there is none. */
 bool lanepool_i_lane_memory_trim_one(lanepool_i_lane_memory *store);
-/* Ends a trim that began at `start_ns`. Role's holder only. */
-void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t start_ns);
+/* Ends a trim that has worked for so long. Role's holder only. */
+void lanepool_i_lane_memory_end_trim(lanepool_i_lane_memory *store, uint64_t worked_ns);
 
 #endif

@@ -31,6 +31,7 @@
     X(SLAB_TRIM, "a slab's trim's")          \
     X(SLAB, "a slab's")                      \
     X(LANE_MEMORY, "lane memory's")          \
+    X(ATTEMPTS_MEMORY, "attempts memory's")  \
     X(QUARANTINE, "a quarantine's")
 
 typedef enum lanepool_i_lock {

@@ -80,6 +80,16 @@ bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock)
     return pthread_mutex_init(&mutex->mutex, NULL) == 0;
 }
 
+void lanepool_i_mutex_init_static(lanepool_i_mutex *mutex, lanepool_i_lock lock)
+{
+#if defined(LANEPOOL_CHECKED)
+    mutex->lock = lock;
+#else
+    (void)lock;
+#endif
+    mutex->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 {
     lanepool_i_check_ok(pthread_mutex_destroy(&mutex->mutex) == 0);

@@ -85,6 +85,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
         goto fini_call_records;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
     lanepool_i_parked_init(pool->failures);
+    lanepool_i_attempts_memory_init(&pool->failures->memory, pool->options.allocator);
     if (!lanepool_i_suspended_tasks_init(&pool->suspended))
         goto fini_delays;
     if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
@@ -109,6 +110,7 @@ fini_lifecycle:
 fini_suspended:
     lanepool_i_mutex_fini(&pool->suspended.lock);
 fini_delays:
+    lanepool_i_attempts_memory_fini(&pool->failures->memory);
     lanepool_i_delays_fini(pool);
 fini_call_records:
     lanepool_i_call_records_fini(pool->call_records);
@@ -136,6 +138,7 @@ static void fini_parts(lanepool_pool *pool)
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
     lanepool_i_mutex_fini(&pool->suspended.lock);
+    lanepool_i_attempts_memory_fini(&pool->failures->memory);
     lanepool_i_parked_fini(pool->failures);
     lanepool_i_delays_fini(pool);
     lanepool_i_call_records_fini(pool->call_records);

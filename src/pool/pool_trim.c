@@ -4,13 +4,11 @@
 #include "core/caller_runs.h"
 #include "route/pool.h"
 
-/* A worker wakes up once for both. */
-uint64_t lanepool_i_pool_trim_due(void *owner)
+bool lanepool_i_pool_may_trim(void *owner)
 {
     const lanepool_pool *pool = owner;
-    uint64_t blocks_ns = lanepool_i_slab_trim_due(&pool->slab);
-    uint64_t lanes_ns = lanepool_i_lane_memory_trim_due(&pool->lane_table.store);
-    return blocks_ns > lanes_ns ? blocks_ns : lanes_ns;
+    return lanepool_i_slab_trim_due(&pool->slab) != 0 ||
+           lanepool_i_lane_memory_trim_due(&pool->lane_table.store) != 0;
 }
 
 static bool is_trim_due(uint64_t due_ns, uint64_t now_ns)
@@ -47,16 +45,31 @@ static void try_to_trim_lane_memory(lanepool_pool *pool, lanepool_i_worker *work
     if (!lanepool_i_role_try(&pool->router))
         return;
     if (!lanepool_i_lane_memory_trim_one(&pool->lane_table.store))
-        lanepool_i_lane_memory_end_trim(&pool->lane_table.store, worker->now_ns);
+        lanepool_i_lane_memory_end_trim(&pool->lane_table.store, 0);
     lanepool_i_role_give_back(pool, worker->record);
 }
 
+static void trim_blocks_busily(lanepool_i_slab *slab)
+{
+    for (int i = 0; i < LANEPOOL_I_TRIM_BUSY_PARTS; i++)
+        if (!lanepool_i_slab_trim_some(slab))
+            return;
+}
+
+/* One busy worker at a time: the others find that it has just trimmed. */
 void lanepool_i_pool_trim_busy(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (is_trim_due(lanepool_i_slab_trim_due(&pool->slab), worker->now_ns))
-        (void)lanepool_i_slab_trim_some(&pool->slab);
-    else if (is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), worker->now_ns))
+    uint64_t now_ns = worker->now_ns;
+    bool blocks = is_trim_due(lanepool_i_slab_trim_due(&pool->slab), now_ns);
+    bool lanes = is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), now_ns);
+    uint64_t last_ns = load_relaxed(&pool->slab.trim.busy_ns);
+    if ((!blocks && !lanes) || now_ns - last_ns < LANEPOOL_I_TRIM_BUSY_NS ||
+        !cas_relaxed(&pool->slab.trim.busy_ns, &last_ns, now_ns))
+        return;
+    if (blocks)
+        trim_blocks_busily(&pool->slab);
+    else
         try_to_trim_lane_memory(pool, worker);
 }
 

@@ -265,7 +265,7 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
     .begin = pool_work_begin_thread, .run = pool_work_run_chain, .bring_ready = bring_function, \
     .is_crowded = pool_work_is_crowded, .is_work_left = pool_work_is_left,                      \
     .may_work_be_hidden = pool_work_may_be_hidden, .before_sleep = pool_work_before_sleep,      \
-    .trim_due = lanepool_i_pool_trim_due, .trim_asleep = lanepool_i_pool_trim_asleep,           \
+    .may_trim = lanepool_i_pool_may_trim, .trim_asleep = lanepool_i_pool_trim_asleep,           \
     .trim_busy = lanepool_i_pool_trim_busy, .end_abandoned = pool_work_end_abandoned,           \
     .end = pool_work_end_thread
 #define ELASTIC                                                              \

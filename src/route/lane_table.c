@@ -241,18 +241,19 @@ static void begin_lane_trim(lanepool_i_lane_table *table)
 {
     table->is_trimming = true;
     table->untrimmed = table->index.bucket_count;
-    table->trim_start_ns = lanepool_i_clock_coarse();
+    table->trim_worked_ns = 0;
 }
 
 static void end_lane_trim(lanepool_i_lane_table *table)
 {
     table->is_trimming = false;
-    lanepool_i_lane_memory_end_trim(&table->store, table->trim_start_ns);
+    lanepool_i_lane_memory_end_trim(&table->store, table->trim_worked_ns);
 }
 
 bool lanepool_i_lane_table_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_lane_table *table = &pool->lane_table;
+    uint64_t start_ns = lanepool_i_clock_now();
     if (!table->is_trimming)
         begin_lane_trim(table);
     if (table->untrimmed > 0)
@@ -260,5 +261,6 @@ bool lanepool_i_lane_table_trim_some(lanepool_pool *pool, lanepool_i_thread_reco
     else if (!lanepool_i_key_index_shrink(&table->index, LANEPOOL_I_TRIM_BUCKETS) &&
              !lanepool_i_lane_memory_trim_one(&table->store))
         end_lane_trim(table);
+    table->trim_worked_ns += lanepool_i_clock_now() - start_ns;
     return table->is_trimming;
 }

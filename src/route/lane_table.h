@@ -4,7 +4,7 @@
  * The router makes a lane when a claim first needs it, from memory that the submit has reserved. An
  * idle lane stays for a while, since making and removing one for each task costs time. When there
  * are many lanes, a clock hand passes some buckets for each lane made. It removes lanes that are
- * idle and were not used since it last passed. A quiesce removes all idle lanes.
+ * idle and were not used since it last passed. A trim removes all idle lanes.
  *
  * The table is swept after a batch, never between the look-up and the use of a task's lanes.
  */
@@ -22,7 +22,7 @@ typedef struct lanepool_i_lane_table {
     size_t created;                               /* R: lanes made since the last sweep */
     size_t untrimmed;                             /* R: buckets that a trim has still to sweep */
     bool is_trimming;                             /* R */
-    uint64_t trim_start_ns;                       /* R */
+    uint64_t trim_worked_ns;                      /* R: by this trim so far */
     lanepool_i_lane *frozen;                      /* R: lanes that the current walk has frozen */
     lanepool_i_list gates;                        /* R: gates that are granted, or will be */
 } lanepool_i_lane_table;

@@ -97,7 +97,8 @@ void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *re
     bool asked = lanepool_i_role_give_back_quietly(pool, record);
     if (asked)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ROLE_WAITERS);
-    /* A worker attends before it sleeps anyway. After any other thread, no thread would. */
+    /* A worker attends before it sleeps anyway. After any other thread, no thread would. A worker
+     * that trims has attended, and has changed no counter since. */
     if (asked || record->worker == NULL)
         lanepool_i_lifecycle_attend(pool, record);
 }

@@ -135,6 +135,7 @@ static void collect_record_locked(lanepool_i_thread_records *records,
     records->readied += load_relaxed(&gone->readied);
     records->admitted += gone->admitted;
     records->lanes += gone->lanes;
+    records->attempts += gone->attempts;
     lanepool_i_slab_flush(records->slab, &gone->cache);
     lanepool_i_rings_leave(gone->ring);
     lanepool_i_memory_free(gone);
@@ -172,6 +173,8 @@ lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_threa
     if (worker == NULL) {
         record->lanes = records->lanes;
         records->lanes = 0;
+        record->attempts = records->attempts;
+        records->attempts = 0;
     }
     lanepool_i_list_add(&records->all, &record->link);
     lanepool_i_mutex_unlock(&records->lock);

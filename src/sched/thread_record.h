@@ -32,6 +32,7 @@ struct lanepool_i_thread_record {
     lanepool_i_cache cache;                   /* T */
     uint64_t admitted;                  /* T: credits: tasks that it may submit without asking */
     uint64_t lanes;                     /* T: lanes reserved and not used yet */
+    uint64_t attempts;                  /* T: records of failures, reserved and not used yet */
     lanepool_i_charge *charge;          /* T: the charge of an admitted task that is being built */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; never dereferenced */
     lanepool_run *run;                  /* T: the innermost call of a task of this pool */
@@ -63,6 +64,7 @@ typedef struct lanepool_i_thread_records {
     uint64_t readied;                     /* L: sum over collected records */
     uint64_t admitted;                    /* L: unused credits; admission takes them back */
     uint64_t lanes;                       /* L: unused reservations; the next thread gets them */
+    uint64_t attempts;                    /* L: as `lanes` */
 } lanepool_i_thread_records;
 
 bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool_i_slab *slab,

@@ -181,8 +181,7 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     lanepool_i_workers *workers = worker->workers;
     worker->ran = 0;
     worker->quantum_start_ns = worker->now_ns;
-    if (++worker->quanta % LANEPOOL_I_TRIM_QUANTA == 0)
-        workers->work->trim_busy(workers->owner, worker);
+    workers->work->trim_busy(workers->owner, worker);
     workers->work->bring_ready(workers->owner, worker);
     lanepool_i_task *task = take_own_if_passed_over(worker);
     if (task != NULL)
@@ -290,17 +289,22 @@ static void restart_quantum(lanepool_i_worker *worker)
     worker->quantum_start_ns = worker->now_ns;
 }
 
-/* Gives memory back, too, if there is any after a while. */
+/* Gives memory back, too, if there is any after a while. Looks for it less and less often, since
+ * other threads may free some, and then not any more. */
 static void sleep_as_resident(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
-    uint64_t due_ns = workers->work->trim_due(workers->owner);
-    if (due_ns != 0) {
-        if (lanepool_i_sleepers_sleep_until(&workers->sleepers, worker->index, due_ns))
+    lanepool_i_sleepers *sleepers = &workers->sleepers;
+    uint64_t nap_ns = LANEPOOL_I_TRIM_AFTER_NS;
+    for (; nap_ns < LANEPOOL_I_TRIM_REST_MAX_NS && workers->work->may_trim(workers->owner);
+         nap_ns *= 2) {
+        if (lanepool_i_sleepers_sleep_until(sleepers, worker->index, lanepool_i_deadline(nap_ns)))
             return;
         workers->work->trim_asleep(workers->owner, worker);
+        if (!lanepool_i_sleepers_is_asleep(sleepers, worker->index))
+            break;
     }
-    lanepool_i_sleepers_sleep(&workers->sleepers, worker->index);
+    lanepool_i_sleepers_sleep(sleepers, worker->index);
 }
 
 /* Returns false if the worker is to leave. */

@@ -76,12 +76,11 @@ typedef struct lanepool_i_work {
     bool (*may_work_be_hidden)(void *owner, lanepool_i_worker *worker);
     /* The worker has set its flag and is about to sleep. */
     void (*before_sleep)(void *owner, lanepool_i_worker *worker);
-    /* Returns when an idle worker should trim memory; 0: there is nothing to trim. */
-    uint64_t (*trim_due)(void *owner);
+    /* Returns true if there may be memory to trim, now or later. */
+    bool (*may_trim)(void *owner);
     /* The worker sleeps, for all other threads. Trims until it is done or the worker is woken. */
     void (*trim_asleep)(void *owner, lanepool_i_worker *worker);
-    /* The worker is busy, and has looked around some times since the last call. Does a small part
-     * of a trim if that is due. */
+    /* The worker is busy. Does some parts of a trim if that is due. */
     void (*trim_busy)(void *owner, lanepool_i_worker *worker);
     /* A task has ended the thread. Treats the task as if it had returned. */
     void (*end_abandoned)(void *owner, lanepool_i_worker *worker);
@@ -112,7 +111,6 @@ struct lanepool_i_worker {
     uint32_t next_worker_took;         /* W: tasks taken from the next worker's ring by then */
     uint32_t own_took;                 /* W: tasks taken from its own ring by then */
     uint32_t routing_put_off;          /* W: quanta in a row in which it did not route */
-    uint32_t quanta;                   /* W: how often it has looked around */
     bool looked_elsewhere;             /* W: it has looked elsewhere since */
     bool searching;                    /* W: it counts as searching (sleep.h) */
     bool ended;                        /* W: `end` has been called */

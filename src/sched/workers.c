@@ -91,7 +91,6 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->turn = i;
         worker->next_worker_took = 0;
         worker->routing_put_off = 0;
-        worker->quanta = 0;
         worker->own_took = 0;
         worker->looked_elsewhere = false;
         worker->searching = false;

@@ -120,6 +120,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_PERIODIC       ((uint64_t)1 << 8)  /* of a wide task: see delay_every.h */
 #define LANEPOOL_I_RESCAN         ((uint64_t)1 << 9)  /* of a wide task: to be scanned again */
 #define LANEPOOL_I_BARRIER        ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
+#define LANEPOOL_I_FAILS_BY_POOL  ((uint64_t)1 << 11) /* of a wide task: see attempts.h */
 #define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
 #define LANEPOOL_I_EPOCH_SHIFT    15                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)

@@ -104,12 +104,17 @@ static void leave_lock(lanepool_i_mutex *mutex)
     mutex->owner = NULL;
 }
 
+void lanepool_i_mutex_init_static(lanepool_i_mutex *mutex, lanepool_i_lock lock)
+{
+    *mutex = (lanepool_i_mutex){ .lock = lock, .usable = true };
+    sim.held++;
+}
+
 bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock)
 {
     if (sim_fault())
         return false;
-    *mutex = (lanepool_i_mutex){ .lock = lock, .usable = true };
-    sim.held++;
+    lanepool_i_mutex_init_static(mutex, lock);
     return true;
 }
 

@@ -100,7 +100,9 @@ LITMUS(slab_give_trim)
 static void take_or_trim(uint32_t thread)
 {
     if (thread == GIVERS) {
-        lanepool_i_slab_trim(&all.slab);
+        for (int trims = 0; trims < 3; trims++)
+            while (lanepool_i_slab_trim_some(&all.slab))
+                continue;
         return;
     }
     give_chains(thread);

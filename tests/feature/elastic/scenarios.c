@@ -159,9 +159,9 @@ SCENARIO(scenario_elastic_pool_shrinks_and_grows_again, RANDOM)
         sim_sleep(25 * scene_variant(4));
     }
     EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
-    while (threads_of_pool() > 1)
+    /* A worker may come once more while the threads are counted, and leave again. */
+    while (threads_of_pool() > 1 || atomic_load(&starts) != atomic_load(&stops) + 1)
         sim_sleep(10);
-    EXPECT(atomic_load(&starts) == atomic_load(&stops) + 1);
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     EXPECT(atomic_load(&starts) == atomic_load(&stops));
