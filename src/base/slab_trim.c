@@ -154,6 +154,7 @@ static void end_pass(lanepool_i_slab *slab)
     lanepool_i_trim *trim = &slab->trim;
     lanepool_i_mutex_lock(&slab->lock);
     trim->phase = LANEPOOL_I_TRIM_CHOOSE;
+    trim->is_discarding = false;
     trim->class ++;
     lanepool_i_mutex_unlock(&slab->lock);
 }

@@ -41,7 +41,10 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
         return LANEPOOL_TIMED_OUT;
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
     fetch_add_relaxed(&call->references, 1);
-    call->future = future != NULL ? lanepool_i_future_retain(future) : NULL;
+    /* The call may outlive the pool, and a record made late must not. Nothing asks its task to stop
+     * while it runs. */
+    bool is_late = future != NULL && future->memory != NULL;
+    call->future = future != NULL && !is_late ? lanepool_i_future_retain(future) : NULL;
     (void)fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_DETACHED);
     *detached = call;
     return LANEPOOL_OK;

@@ -93,10 +93,9 @@ static bool has_late_record(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & bits) == bits;
 }
 
-/* Gives the reservation of a task that ends to this thread, which may give some of its own to the
- * others. A record that was made gives its own back. */
-static void unreserve_record(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task)
+/* The thread may give some of its reservations to the others. */
+void lanepool_i_retry_end_reservation(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *task)
 {
     if (!has_late_record(task) || task->as.wide.future != NULL)
         return;
@@ -123,7 +122,7 @@ static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_rec
     return is_late ? reserve_record(pool, record, block) : build_record(pool, task, &policy, block);
 }
 
-/* The task is in this thread's running list. */
+/* The task has started, so no other thread reads its future now. */
 static lanepool_i_attempts *make_record(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_memory_take(&pool->failures->memory);
@@ -471,8 +470,8 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
 const lanepool_i_feature lanepool_i_feature_retry = {
     .member_size = policy_member_size,
     .build = build_attempts,
-    .unbuild = unreserve_record,
-    .dispose = unreserve_record,
+    .unbuild = lanepool_i_retry_end_reservation,
+    .dispose = lanepool_i_retry_end_reservation,
     .refuses_start = refuses_attempt,
     .failed = handle_failed_attempt,
 };

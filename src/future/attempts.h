@@ -5,11 +5,11 @@
  * failure needs, and starts the clock thread if retries are delayed: a failure allocates nothing.
  *
  * Most tasks have only the pool's policy, and few fail. If that policy needs a record only after a
- * failure, a task without a future, group, pump or deadline has no record until then. The submit
- * reserves its memory (attempts_memory.h). Such a task has FAILS_BY_POOL in its word, and no future
- * before. The thread that runs the task makes the record while the task is in its running list,
- * and other threads read the task's future only after they have found it in the list of suspended
- * tasks.
+ * failure, a task without a future, group, pump, deadline or policy of its own has no record until
+ * then. The submit reserves its memory (attempts_memory.h). Such a task has FAILS_BY_POOL in its
+ * word, and no future before. The thread that handles the failure makes the record. No other thread
+ * reads the future of a task that has started, unless it has found the task in the list of
+ * suspended tasks. No reference to such a record outlives the pool.
  *
  * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *

@@ -64,7 +64,7 @@ void lanepool_i_pool_trim_busy(void *owner, lanepool_i_worker *worker)
     bool blocks = is_trim_due(lanepool_i_slab_trim_due(&pool->slab), now_ns);
     bool lanes = is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), now_ns);
     uint64_t last_ns = load_relaxed(&pool->slab.trim.busy_ns);
-    if ((!blocks && !lanes) || now_ns - last_ns < LANEPOOL_I_TRIM_BUSY_NS ||
+    if ((!blocks && !lanes) || now_ns < last_ns + LANEPOOL_I_TRIM_BUSY_NS ||
         !cas_relaxed(&pool->slab.trim.busy_ns, &last_ns, now_ns))
         return;
     if (blocks)

@@ -180,6 +180,31 @@ Test(slab_trim, gives_one_region_back_at_a_time)
     fixture_end(all);
 }
 
+/* What an earlier trim has counted says nothing about a later, interrupted one. */
+Test(slab_trim, an_interrupted_trim_after_a_whole_one_hands_no_block_out_twice)
+{
+    struct fixture *all = fixture_make();
+    size_t count = fill_regions(all, 2);
+
+    while (lanepool_i_slab_trim_some(&all->slab)) {
+        continue;
+    }
+    take_blocks(all, 0, LARGEST, count);
+    give_blocks(all, 0, LARGEST, count);
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    expect(trim_to(all, LANEPOOL_I_TRIM_SORT));
+    for (size_t taken = 0; taken < count + BLOCKS_MAX / 4; taken++) {
+        all->blocks[taken] = take(all, 0, LARGEST);
+        expect(all->blocks[taken] != NULL);
+        memset(all->blocks[taken], 0, size_of(LARGEST));
+        *(size_t *)all->blocks[taken] = taken;
+    }
+    for (size_t taken = 0; taken < count + BLOCKS_MAX / 4; taken++) {
+        expect_eq(*(size_t *)all->blocks[taken], taken);
+    }
+    fixture_end(all);
+}
+
 /* Free pages that a trim has not given back yet are used before new memory. */
 Test(slab_trim, free_pages_can_be_taken_before_they_are_given_back)
 {
