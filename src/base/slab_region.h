@@ -8,7 +8,7 @@
 #define LANEPOOL_I_REGION_PAGES (LANEPOOL_I_BLOCK_REGION / LANEPOOL_I_PAGE_SIZE)
 #define LANEPOOL_I_REGION_WORDS ((LANEPOOL_I_REGION_PAGES + 63) / 64)
 
-/* Guards: L slab's lock, T trim's lock. */
+/* Guards: L slab's lock, T trim's lock; while free pages are given back, L guards T's fields. */
 struct lanepool_i_region {
     lanepool_i_link link;                      /* L: in its class's list */
     size_t uncut_count;                        /* L: pages not cut yet, without the header's */

@@ -60,16 +60,27 @@ static bool waits_in_a_cancel(const struct workload *workload)
     return false;
 }
 
-/* Returns true if no thread waits for a single task, which might stay parked until all others have
- * ended. */
+/* A submitter waits until its task has run. */
+static bool has_submitter_that_runs(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].form == FORM_OR_RUN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns true if no thread waits for a single task, which might stay parked, or behind a parked
+ * one, until all others have ended. */
 static bool may_resolve_late(const struct workload *workload)
 {
     const struct workload_params *params = &workload->params;
 
-    return !workload_waits_inside(workload) && !waits_in_a_cancel(workload) && !params->holds &&
-           params->groups == 0 && params->pumps == 0 && params->pending_max == 0 &&
-           params->lane_pending_max == 0 && workload->limit_count == 0 &&
-           workload->series_count == 0;
+    return !has_submitter_that_runs(workload) && !workload_waits_inside(workload) &&
+           !waits_in_a_cancel(workload) && !params->holds && params->groups == 0 &&
+           params->pumps == 0 && params->pending_max == 0 && params->lane_pending_max == 0 &&
+           workload->limit_count == 0 && workload->series_count == 0;
 }
 
 /* Adds one cancelling call for each task that may be parked: the resolution that drops the tasks
