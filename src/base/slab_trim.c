@@ -25,6 +25,8 @@
 
 /* Chains returned in one part. */
 #define RETURNED_AT_ONCE 64
+/* Regions that a thread in need of blocks searches for free pages in one step. */
+#define REGIONS_AT_ONCE 8
 
 bool lanepool_i_trim_init(lanepool_i_trim *trim)
 {
@@ -102,14 +104,14 @@ static void set_free_pages_uncut_locked(lanepool_i_slab_class *of, size_t class,
 void lanepool_i_trim_return_region_locked(lanepool_i_slab *slab, size_t class)
 {
     lanepool_i_trim *trim = &slab->trim;
-    lanepool_i_region *region = NULL;
+    lanepool_i_slab_class *of = &slab->classes[class];
     if (trim->class != class || !trim->is_discarding)
         return;
-    do
-        region = take_counted_locked(trim);
-    while (region != NULL && count_free_pages(region, class) == 0);
-    if (region != NULL)
-        set_free_pages_uncut_locked(&slab->classes[class], class, region);
+    for (int i = 0; i < REGIONS_AT_ONCE && lanepool_i_list_is_empty(&of->open); i++) {
+        lanepool_i_region *region = take_counted_locked(trim);
+        if (region != NULL)
+            set_free_pages_uncut_locked(of, class, region);
+    }
 }
 
 /* --- the pass's chains --- */
