@@ -135,6 +135,16 @@ static void leave_call(lanepool_i_pool_waiter *waiter)
     lanepool_i_waiter_fini(&waiter->waiter);
 }
 
+lanepool_status lanepool_i_control_enter(lanepool_pool *pool, lanepool_i_thread_record **record)
+{
+    lanepool_status entered = lanepool_i_pool_enter(pool, record);
+    if (entered != LANEPOOL_OK)
+        return entered;
+    if (lanepool_i_thread_record_may_hold_role(*record))
+        return LANEPOOL_DEADLOCK;
+    return (*record)->run != NULL && is_stopping(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_OK;
+}
+
 lanepool_status lanepool_i_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         uint64_t deadline_ns, lanepool_i_action action,
                                         void *context)

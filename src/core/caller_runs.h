@@ -19,6 +19,10 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context);
 
+/* Enters the pool for a control call. Returns OK with the thread's record; or FORKED or NOMEM; or
+ * DEADLOCK if the calling thread may have the role. At a shutdown now the role's holder calls
+ * cancelled tasks; since this may be such a call, the answer in a task is SHUT_DOWN then. */
+lanepool_status lanepool_i_control_enter(lanepool_pool *pool, lanepool_i_thread_record **record);
 /* Calls `action` once the caller has the role. Returns NO_RESOURCE or TIMED_OUT if it was not
  * called. */
 lanepool_status lanepool_i_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,

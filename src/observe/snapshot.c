@@ -341,16 +341,10 @@ static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *r
 static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call *call)
 {
     lanepool_i_thread_record *record;
-    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
-    if (entered != LANEPOOL_OK)
-        return entered;
-    if (lanepool_i_thread_record_may_hold_role(record))
-        return LANEPOOL_DEADLOCK;
-    /* At a shutdown now the role's holder calls cancelled tasks: this may be such a call. */
-    if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        return LANEPOOL_SHUT_DOWN;
-    lanepool_status status =
-        lanepool_i_control_call(pool, record, UINT64_MAX, take_as_role_holder, call);
+    lanepool_status status = lanepool_i_control_enter(pool, &record);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = lanepool_i_control_call(pool, record, UINT64_MAX, take_as_role_holder, call);
     if (status == LANEPOOL_OK && call->owned == NULL)
         status = call->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;

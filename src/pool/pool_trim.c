@@ -105,14 +105,9 @@ lanepool_status lanepool_pool_trim(lanepool_pool *pool)
     if (pool == NULL)
         return LANEPOOL_INVALID;
     lanepool_i_thread_record *record;
-    lanepool_status status = lanepool_i_pool_enter(pool, &record);
+    lanepool_status status = lanepool_i_control_enter(pool, &record);
     if (status != LANEPOOL_OK)
         return status;
-    if (lanepool_i_thread_record_may_hold_role(record))
-        return LANEPOOL_DEADLOCK;
-    /* At a shutdown now the role's holder calls cancelled tasks: this may be such a call. */
-    if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        return LANEPOOL_SHUT_DOWN;
     status = trim_lanes(pool, record);
     lanepool_i_slab_trim(&pool->slab);
     return status;
