@@ -66,6 +66,25 @@ static struct slice first_line(struct slice entry)
     return (struct slice){ entry.data, newline ? (size_t)(newline - entry.data) : entry.size };
 }
 
+/* Prints a task that was not posted, if it is one of the first `count`. */
+static void print_one(const char *what, size_t count, uint32_t seq, struct slice entry,
+                      struct slice reason)
+{
+    struct slice header = first_line(entry);
+    if (count <= LISTED_MAX) {
+        printf("%s: task %u, %.*s: %.*s\n", what, seq, SLICE_ARGUMENTS(header),
+               SLICE_ARGUMENTS(reason));
+    }
+}
+
+/* Says how many of `count` tasks were not printed. */
+static void print_more(const char *what, size_t count)
+{
+    if (count > LISTED_MAX) {
+        printf("%s: %zu more, which %s.csv lists\n", what, count - LISTED_MAX, what);
+    }
+}
+
 /* Prints the first refusals; refused.csv has all. */
 static bool print_refusals(struct store *store, struct problem *problem)
 {
@@ -75,16 +94,12 @@ static bool print_refusals(struct store *store, struct problem *problem)
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &refusal, problem);
-        if (step == STORE_ROW && ++count <= LISTED_MAX) {
-            struct slice header = first_line(refusal.entry);
-            printf("refused: task %u, %.*s: %.*s\n", refusal.seq, SLICE_ARGUMENTS(header),
-                   SLICE_ARGUMENTS(refusal.reason));
+        if (step == STORE_ROW) {
+            print_one("refused", ++count, refusal.seq, refusal.entry, refusal.reason);
         }
     }
     store_cursor_close(cursor);
-    if (count > LISTED_MAX) {
-        printf("refused: %zu more, which refused.csv lists\n", count - LISTED_MAX);
-    }
+    print_more("refused", count);
     return step == STORE_END;
 }
 
@@ -97,16 +112,12 @@ static bool print_deferrals(struct store *store, struct problem *problem)
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &deferral, problem);
-        if (step == STORE_ROW && !deferral.is_done && ++count <= LISTED_MAX) {
-            struct slice header = first_line(deferral.entry);
-            printf("deferred: task %u, %.*s: %.*s\n", deferral.seq, SLICE_ARGUMENTS(header),
-                   SLICE_ARGUMENTS(deferral.reason));
+        if (step == STORE_ROW && !deferral.is_done) {
+            print_one("deferred", ++count, deferral.seq, deferral.entry, deferral.reason);
         }
     }
     store_cursor_close(cursor);
-    if (count > LISTED_MAX) {
-        printf("deferred: %zu more, which deferred.csv lists\n", count - LISTED_MAX);
-    }
+    print_more("deferred", count);
     return step == STORE_END;
 }
 

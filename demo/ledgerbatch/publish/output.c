@@ -208,18 +208,7 @@ static bool write_totals(struct output_scan *scan, struct problem *problem)
 static void add_deferred_line(const struct output_scan *scan, struct buffer *text,
                               const struct stored_deferral *deferral)
 {
-    struct slice file = { "", 0 };
-    uint32_t line = 0;
-    scan->options->places.find(scan->options->places.context, deferral->seq, &file, &line);
-    buffer_add_number(text, deferral->seq);
-    buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), deferral->date);
-    text->size += DATE_SIZE;
-    buffer_add_byte(text, ',');
-    buffer_add_field(text, file);
-    buffer_add_byte(text, ',');
-    buffer_add_number(text, line);
-    buffer_add_byte(text, ',');
+    scan_place_fields(scan, text, deferral->seq, deferral->date);
     if (deferral->has_lane && deferral->lane < scan->book.lane_count) {
         buffer_add_field(text, scan->book.lanes[deferral->lane].client);
     }

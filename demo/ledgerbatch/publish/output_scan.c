@@ -279,21 +279,27 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
     return true;
 }
 
-void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction)
+void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint32_t seq,
+                       uint32_t date)
 {
     struct slice file = { "", 0 };
     uint32_t line = 0;
-    struct buffer *text = &scan->refused;
-    scan->options->places.find(scan->options->places.context, transaction->seq, &file, &line);
-    buffer_add_number(text, transaction->seq);
+    scan->options->places.find(scan->options->places.context, seq, &file, &line);
+    buffer_add_number(text, seq);
     buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), transaction->date);
+    date_write(buffer_room(text, DATE_SIZE), date);
     text->size += DATE_SIZE;
     buffer_add_byte(text, ',');
     buffer_add_field(text, file);
     buffer_add_byte(text, ',');
     buffer_add_number(text, line);
     buffer_add_byte(text, ',');
+}
+
+void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction)
+{
+    struct buffer *text = &scan->refused;
+    scan_place_fields(scan, text, transaction->seq, transaction->date);
     buffer_add_field(text, scan->refusal.reason);
     buffer_add_byte(text, '\n');
 }

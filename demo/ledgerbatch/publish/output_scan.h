@@ -55,6 +55,9 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
 
+/* Adds the first fields of a line about a transaction: SEQ,DATE,FILE,LINE, with a comma behind. */
+void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint32_t seq,
+                       uint32_t date);
 /* Adds a line to refused.csv. */
 void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction);
 bool scan_next_posting(struct output_scan *scan, struct problem *problem);
