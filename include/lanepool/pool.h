@@ -384,8 +384,7 @@ lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
  * for long. Less than half a MiB of free blocks of each size stays, and so do the lanes of pending
  * tasks and of lane handles. Without this call idle workers do much the same once the pool has not
  * grown for 200 ms; if none is idle, busy workers do it slowly. See docs/caveats.md.
- * @retval LANEPOOL_OK        The memory is back, but for what other threads have needed or freed
- *                            meanwhile.
+ * @retval LANEPOOL_OK        It is given back, except what other threads needed during the call.
  * @retval LANEPOOL_DEADLOCK  Called in a callback of the pool.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended.
  * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(free

@@ -234,7 +234,7 @@ void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key)
 
 /* --- sweeping --- */
 
-/* What a sweep removes. */
+/* A sweep: which keys it may remove, and which it has removed. */
 struct sweep {
     bool all;
     bool (*is_idle)(const struct lanepool_i_lane *lane);

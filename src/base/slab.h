@@ -46,7 +46,7 @@ typedef struct lanepool_i_slab_class {
     size_t cut_pages;     /* L */
 } lanepool_i_slab_class;
 
-/* What the next part of a trim does. */
+/* The phases of a trim. Each part of it belongs to one. */
 typedef enum lanepool_i_trim_phase {
     LANEPOOL_I_TRIM_CHOOSE,  /* takes a size's chains off the stack, if there are enough */
     LANEPOOL_I_TRIM_COUNT,   /* counts the free blocks of each page */

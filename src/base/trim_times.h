@@ -5,11 +5,11 @@
 #include "base/sizes.h"
 #include "platform/platform.h"
 
-/* A trim rests for so many times as long as it worked, at most TRIM_REST_MAX_NS. What is free
- * beside something in use may stay so, and would be searched again each time. */
+/* The pause after a trim is this factor times the trim's duration, but at most TRIM_REST_MAX_NS.
+ * Free blocks in pages that are in use cannot go back, and each trim counts them again. */
 #define LANEPOOL_I_REST_TIMES 64u
 
-/* Returns when memory may be trimmed that is needed now. */
+/* Returns when the pool may trim memory next, if a thread has just needed some. */
 static inline uint64_t lanepool_i_trim_put_off(void)
 {
     return lanepool_i_clock_coarse() + LANEPOOL_I_TRIM_AFTER_NS;
