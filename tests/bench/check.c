@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "pace.h"
+
 #define LINE         64
 #define COUNTERS_MAX 256
 
@@ -108,6 +110,7 @@ void bench_task_run(const struct bench_task *task)
         stand_at_gate();
         return;
     }
+    bench_pace_start(task);
     if (run.body > 0)
         bench_body(run.body);
     if (!run.is_ordered)

@@ -36,4 +36,8 @@ GOALS = [
     Goal("W9", "efficiency", None, 0.75, is_least=True),
     Goal("W10a", "ns_per_task", "glib", 1.0),
     Goal("W10b", "ns_per_task", "plain", 1.1),
+] + [
+    Goal(workload, figure, "tbb", bound)
+    for workload in ("W11_10", "W11_50", "W11_80", "W11_sleeps", "W11_closed")
+    for figure, bound in (("p50_ns", 1.3), ("p90_ns", 1.0), ("p99_ns", 1.0))
 ]

@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "measure.h"
 #include "options.h"
+#include "pace.h"
 #include "support/process.h"
 #include "workload.h"
 
@@ -119,7 +120,10 @@ static void measure(void)
     if (bench_engine.run_all != NULL) {
         bench_engine.run_all(run.tasks.of[0], run.tasks.total);
     } else {
-        submit_all();
+        if (run.workload->pace != NULL)
+            bench_pace_submit_all();
+        else
+            submit_all();
         wait_for_all();
     }
     run.end = bench_usage_now();
@@ -159,8 +163,13 @@ static void print_result(struct bench_verdict verdict, double body_ns)
         printf(", \"submit_ns\": %.2f, \"drain_ns\": %.2f, \"bytes_per_pending\": %.1f",
                (run.submitted_ns - run.begin.wall_ns) / tasks,
                (run.end.wall_ns - run.drain_began_ns) / tasks, run.bytes_per_pending);
-    if (run.workload->has_body)
+    if (run.workload->pace != NULL) {
+        struct bench_waits waits = bench_pace_end();
+        printf(", \"p50_ns\": %.0f, \"p90_ns\": %.0f, \"p99_ns\": %.0f, \"late\": %.4f",
+               waits.p50_ns, waits.p90_ns, waits.p99_ns, waits.late);
+    } else if (run.workload->has_body) {
         printf(", \"efficiency\": %.3f", body_ns * tasks / run.options.workers / wall);
+    }
     printf(", \"order\": %s, \"updates\": %s, \"count\": %s}\n",
            bench_engine.features & BENCH_UNORDERED ? "null" : truth(verdict.order),
            truth(verdict.updates), truth(verdict.count));
@@ -176,6 +185,8 @@ static int run_workload(void)
         body_ns = bench_body_ns(rounds);
     }
     bench_tasks_make(&run.tasks, run.workload, run.options.tasks);
+    if (run.workload->pace != NULL)
+        bench_pace_begin(run.workload->pace, run.tasks.of[0], run.tasks.total);
     bench_check_begin(run.workload, !(bench_engine.features & BENCH_UNORDERED), rounds);
     struct bench_setup setup = { .workers = run.options.workers,
                                  .submitters = run.workload->submitters,
@@ -191,6 +202,14 @@ static int run_workload(void)
     return verdict.order && verdict.updates && verdict.count ? 0 : 1;
 }
 
+/* An engine that has a way of its own to submit has no pace. */
+static bool is_supported(void)
+{
+    bool submits_each = bench_engine.run_all == NULL && bench_engine.enter == NULL;
+    return (run.workload->needs & ~bench_engine.features) == 0 &&
+           (run.workload->pace == NULL || submits_each);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--measure-machine") == 0) {
@@ -203,7 +222,7 @@ int main(int argc, char **argv)
     bench_require(run.workload != NULL, "finding a workload of that name");
     if (run.options.workers == 0)
         run.options.workers = run.workload->workers;
-    if ((run.workload->needs & ~bench_engine.features) != 0) {
+    if (!is_supported()) {
         print_head(false);
         printf("}\n");
         return 0;

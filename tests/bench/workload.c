@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "draw.h"
+#include "pace.h"
 
 #define KEYS      1024
 #define FEW_KEYS  128
@@ -86,21 +87,33 @@ static void draw_mostly_shared(struct bench_task *task, uint32_t *keys)
     keys[0] = 0;
 }
 
+/* Bodies of one microsecond keep one CPU busy for 10, 50 and 80 % of the time: the other one is the
+ * submitter's, which reads the clock. The submitter that sleeps leaves both. */
+static const struct bench_pace paces[] = {
+    { BENCH_SPINS, 10000 },   { BENCH_SPINS, 2000 }, { BENCH_SPINS, 1250 },
+    { BENCH_SLEEPS, 100000 }, { BENCH_CLOSED, 0 },
+};
+
 static const struct bench_workload workloads[] = {
-    { "W1", KEYS, 2, 1, 0, false, false, draw_uniform },
-    { "W2", KEYS, 2, 1, 0, false, false, draw_zipf },
-    { "W3a", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_rollups },
-    { "W3b", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_large_rollups },
-    { "W4", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_pair },
-    { "W5", KEYS, 2, 1, 0, true, false, draw_uniform },
-    { "W6_2", KEYS, 2, 2, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W6_4", KEYS, 2, 4, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W6_16", KEYS, 2, 16, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W7", KEYS, 2, 1, BENCH_GATES, false, true, draw_uniform },
-    { "W8", CUSTOMERS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_bank },
-    { "W9", KEYS, 2, 1, BENCH_SHARED, true, false, draw_mostly_shared },
-    { "W10a", FEW_KEYS, 4, 1, 0, false, false, draw_of_few },
-    { "W10b", FEW_KEYS, 4, 1, 0, true, false, draw_of_few },
+    { "W1", KEYS, 2, 1, 0, false, false, draw_uniform, NULL },
+    { "W2", KEYS, 2, 1, 0, false, false, draw_zipf, NULL },
+    { "W3a", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_rollups, NULL },
+    { "W3b", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_large_rollups, NULL },
+    { "W4", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_pair, NULL },
+    { "W5", KEYS, 2, 1, 0, true, false, draw_uniform, NULL },
+    { "W6_2", KEYS, 2, 2, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform, NULL },
+    { "W6_4", KEYS, 2, 4, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform, NULL },
+    { "W6_16", KEYS, 2, 16, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform, NULL },
+    { "W7", KEYS, 2, 1, BENCH_GATES, false, true, draw_uniform, NULL },
+    { "W8", CUSTOMERS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_bank, NULL },
+    { "W9", KEYS, 2, 1, BENCH_SHARED, true, false, draw_mostly_shared, NULL },
+    { "W10a", FEW_KEYS, 4, 1, 0, false, false, draw_of_few, NULL },
+    { "W10b", FEW_KEYS, 4, 1, 0, true, false, draw_of_few, NULL },
+    { "W11_10", KEYS, 2, 1, 0, true, false, draw_uniform, &paces[0] },
+    { "W11_50", KEYS, 2, 1, 0, true, false, draw_uniform, &paces[1] },
+    { "W11_80", KEYS, 2, 1, 0, true, false, draw_uniform, &paces[2] },
+    { "W11_sleeps", KEYS, 2, 1, 0, true, false, draw_uniform, &paces[3] },
+    { "W11_closed", KEYS, 2, 1, 0, true, false, draw_uniform, &paces[4] },
 };
 
 const struct bench_workload *bench_workload_find(const char *name)

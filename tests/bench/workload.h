@@ -1,4 +1,4 @@
-/* The workloads W1 to W10 and their tasks; README.md describes them. */
+/* The workloads W1 to W11 and their tasks; README.md describes them. */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "engine.h"
+
+struct bench_pace;
 
 struct bench_workload {
     const char *name;
@@ -18,6 +20,8 @@ struct bench_workload {
     bool is_gated;  /* all tasks are pending before the first runs */
     /* Sets key_count, is_shared, and the keys. */
     void (*draw)(struct bench_task *task, uint32_t *keys);
+    /* When the tasks arrive; NULL: all at once. */
+    const struct bench_pace *pace;
 };
 
 /* The tasks of each submitter, and the counts that must be found after the run. */

@@ -12,6 +12,7 @@
  *                                     by default
  *     --sample N                      records every N-th task; a power of two
  *     --policy park                   tasks that fail are parked, by a policy of the pool
+ *     --search-ns N                   how long a worker searches for tasks before it sleeps
  *     --lane-pending N                the limit on pending tasks of each key; none by default
  */
 #include <lanepool/lanepool.h>
@@ -76,6 +77,8 @@ static bool set_option(const char *name, const char *value)
     size_t count = strtoul(value, NULL, 10);
     if (strcmp(name, "pending") == 0)
         options.pending_max = count;
+    else if (strcmp(name, "search-ns") == 0)
+        options.search_ns = count;
     else if (strcmp(name, "lane-pending") == 0)
         options.lane_pending_max = count;
     else if (strcmp(name, "resident") == 0)
