@@ -1,7 +1,8 @@
 /*
- * The idle time of a key's context: how long an unused context stays open. It is estimated from how
- * soon the key was used again in the past.
+ * The mean of the gaps between uses, from which two things are decided: how long an unused context
+ * stays open, and whether a worker searches for long (worker.h).
  *
+ * The idle time of a key's context is estimated from how soon the key was used again in the past.
  * Closing a context and opening another one costs the same for every key. Leaving it open costs its
  * memory for as long as it is unused. So memory is spent on keys that are likely to be used again
  * soon. If the gaps between uses are exponentially distributed, 98 in 100 are shorter than four
@@ -19,14 +20,14 @@
 #define LANEPOOL_I_GAPS_BRIDGED 8u /* the idle time in mean gaps */
 #define LANEPOOL_I_GAP_WEIGHT   4u /* the last gap has 1/4 of the weight in the mean */
 
-/* The gaps between the uses of one key. All zero: none is known. */
+/* The gaps between the uses of one key, or between a worker's tasks. All zero: none is known. */
 typedef struct lanepool_i_gap_mean {
     uint64_t mean_ns; /* of the gaps */
     bool known;
 } lanepool_i_gap_mean;
 
-/* Records that a context, or a key whose context was closed, was idle for `gap_ns` before it was
- * used again. */
+/* Records that a context, or a key whose context was closed, or a worker, was idle for `gap_ns`
+ * before it was used again. After a gap beyond `max_ns` nothing is known any more. */
 static inline void lanepool_i_gap_mean_note(lanepool_i_gap_mean *pace, uint64_t gap_ns,
                                             uint64_t max_ns)
 {

@@ -27,10 +27,13 @@
 #define LANEPOOL_I_APPEND_BATCH 64u
 /* The most due timers that fire before their results are passed on. */
 #define LANEPOOL_I_FIRE_BATCH 64u
-/* How often a worker searches everywhere before it sleeps. Between two rounds it pauses, each time
- * longer, up to SEARCH_PAUSES: a searcher takes cache lines from threads that work. */
+/* How often a worker searches everywhere before it sleeps or searches for longer. Between two
+ * rounds it pauses, each time longer, up to SEARCH_PAUSES: a searcher takes cache lines from
+ * threads that work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
 #define LANEPOOL_I_SEARCH_PAUSES 32
+/* How long one worker searches if the program has not said. */
+#define LANEPOOL_I_SEARCH_NS ((uint64_t)20000)
 /* How long after the system has refused a thread another one is tried for. */
 #define LANEPOOL_I_TRY_AGAIN_NS ((uint64_t)10000000)
 /* Pauses while a missing link in the inbox is expected at any moment. */
@@ -83,6 +86,7 @@
 #define LANEPOOL_I_FIRE_BATCH       2u
 #define LANEPOOL_I_SEARCH_ROUNDS    1
 #define LANEPOOL_I_SEARCH_PAUSES    0
+#define LANEPOOL_I_SEARCH_NS        ((uint64_t)10)
 #define LANEPOOL_I_LINK_PAUSES      0
 #define LANEPOOL_I_TRY_AGAIN_NS     ((uint64_t)10)
 #define LANEPOOL_I_BLOCK_REGION     ((size_t)1 << 14)

@@ -55,6 +55,7 @@ static bool init_workers(lanepool_pool *pool)
     pool->workers.chain_tasks =
         options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
     pool->workers.quantum_ns = options->quantum_ns;
+    pool->workers.search_ns = options->search_ns;
     pool->workers.idle_ns = options->worker_idle_ns;
     pool->workers.stack_size = options->worker_stack_size;
     return lanepool_i_workers_init(&pool->workers, options->workers, options->workers_min,

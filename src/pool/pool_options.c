@@ -1,6 +1,7 @@
 /* Owns which pool options are valid, and their defaults. */
 #include "pool/pool_options.h"
 
+#include "base/sizes.h"
 #include "base/versioned.h"
 #include "core/task_check.h"
 #include "feature/context.h"
@@ -16,7 +17,7 @@
 #define RULE_CHECKS (LANEPOOL_CHECK_RULE | LANEPOOL_CHECK_RULE_CLAIMS)
 #define ALL_CHECKS  ((uint64_t)(LANEPOOL_CHECK_ACCESSES | RULE_CHECKS))
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, checks);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, search_ns);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -40,7 +41,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, checks))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, search_ns))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
@@ -73,6 +74,8 @@ static void fill_option_defaults(lanepool_options *options)
         options->quantum_tasks = QUANTUM_TASKS_DEFAULT;
     if (options->quantum_ns == 0)
         options->quantum_ns = QUANTUM_NS_DEFAULT;
+    if (options->search_ns == 0)
+        options->search_ns = LANEPOOL_I_SEARCH_NS;
     if (options->slow_task_ns == 0)
         options->slow_task_ns = SLOW_TASK_NS_DEFAULT;
     if (options->stalled_ns == 0)

@@ -10,6 +10,7 @@ bool lanepool_i_sleepers_init(lanepool_i_sleepers *sleepers, size_t worker_count
                               void (*start)(void *owner, size_t index), void *owner)
 {
     atomic_init(&sleepers->word, (worker_count - resident) * ONE_SLEEPING);
+    atomic_init(&sleepers->has_long_searcher, false);
     sleepers->resident = resident;
     sleepers->start = start;
     sleepers->owner = owner;

@@ -20,6 +20,9 @@
  * stopped. If the waker saw no sleeper, or found no flag set, then each worker sets its flag later,
  * and its last check follows the publication.
  *
+ * One searcher at a time may search for long. Whether it does decides nothing here: it counts as
+ * searching until it stops, like any other.
+ *
  * A worker that naps counts as busy: it neither searches nor sleeps, and no thread wakes it. The
  * clock ends its nap. Then it counts as searching, and only then it looks for work.
  *
@@ -77,9 +80,10 @@ typedef struct lanepool_i_sleeper {
 
 typedef struct lanepool_i_sleepers {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t word;
-    lanepool_i_sleeper *all; /* I */
-    size_t sleeper_count;    /* I */
-    size_t resident;         /* I: workers below this index are never absent */
+    _Atomic bool has_long_searcher; /* A */
+    lanepool_i_sleeper *all;        /* I */
+    size_t sleeper_count;           /* I */
+    size_t resident;                /* I: workers below this index are never absent */
     /* Starts the thread of an absent worker, which the caller has claimed. */
     void (*start)(void *owner, size_t index); /* I */
     void *owner;                              /* I */
@@ -142,6 +146,18 @@ static inline bool lanepool_i_sleepers_all_busy(const lanepool_i_sleepers *sleep
 void lanepool_i_sleepers_start_search(lanepool_i_sleepers *sleepers);
 /* Returns true if this was the last searcher. */
 bool lanepool_i_sleepers_end_search(lanepool_i_sleepers *sleepers);
+/* Lets a searcher search for long. Returns false if another one does. */
+static inline bool lanepool_i_sleepers_try_search_long(lanepool_i_sleepers *sleepers)
+{
+    return !load_relaxed(&sleepers->has_long_searcher) &&
+           !exchange_relaxed(&sleepers->has_long_searcher, true);
+}
+
+static inline void lanepool_i_sleepers_end_search_long(lanepool_i_sleepers *sleepers)
+{
+    store_relaxed(&sleepers->has_long_searcher, false);
+}
+
 /* Stops searching and sets the flag. Then the worker checks for work once more, and either sleeps
  * or stays awake. */
 void lanepool_i_sleepers_prepare(lanepool_i_sleepers *sleepers, size_t index);

@@ -272,11 +272,27 @@ static void start_search(lanepool_i_worker *worker)
     worker->searching = true;
 }
 
+/* A gap beyond GAPS_BRIDGED times `search_ns` says that the program has paused; the gaps before it
+ * say nothing about those after it. */
+static void note_idle_gap(lanepool_i_worker *worker)
+{
+    if (worker->idle_since_ns == 0)
+        return;
+    uint64_t search_ns = worker->workers->search_ns;
+    uint64_t gap_max_ns = search_ns < UINT64_MAX / LANEPOOL_I_GAPS_BRIDGED
+                              ? search_ns * LANEPOOL_I_GAPS_BRIDGED
+                              : UINT64_MAX;
+    lanepool_i_gap_mean_note(&worker->idle_gaps, lanepool_i_clock_now() - worker->idle_since_ns,
+                             gap_max_ns);
+    worker->idle_since_ns = 0;
+}
+
 static void end_search(lanepool_i_worker *worker)
 {
     if (!worker->searching)
         return;
     worker->searching = false;
+    note_idle_gap(worker);
     lanepool_i_workers *workers = worker->workers;
     if (lanepool_i_sleepers_end_search(&workers->sleepers) &&
         (is_work_left(worker) || workers->work->may_work_be_hidden(workers->owner, worker)))
@@ -379,6 +395,40 @@ static void take_nap(lanepool_i_worker *worker)
     restart_quantum(worker);
 }
 
+static void pause_between_rounds(int count)
+{
+    for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < count; i++)
+        lanepool_i_pause();
+}
+
+/* Records that a short search was in vain. Returns true if a task may soon be there. */
+static bool is_long_search_worthwhile(lanepool_i_worker *worker)
+{
+    if (worker->idle_since_ns == 0)
+        worker->idle_since_ns = lanepool_i_clock_now();
+    return worker->idle_gaps.known && worker->idle_gaps.mean_ns / 2 <= worker->workers->search_ns;
+}
+
+/* Searches for `search_ns` unless another worker does. The worker may be the only one awake, so it
+ * does in each round what it would do before it sleeps. */
+static lanepool_i_task *search_for_long(lanepool_i_worker *worker)
+{
+    lanepool_i_workers *workers = worker->workers;
+    if (!is_long_search_worthwhile(worker) ||
+        !lanepool_i_sleepers_try_search_long(&workers->sleepers))
+        return NULL;
+    uint64_t end_ns = lanepool_i_deadline(workers->search_ns);
+    lanepool_i_task *task = NULL;
+    while (task == NULL && load_relaxed(&workers->halt) == 0 &&
+           !workers->work->is_crowded(workers->owner) && lanepool_i_clock_now() < end_ns) {
+        pause_between_rounds(LANEPOOL_I_SEARCH_PAUSES);
+        workers->work->before_sleep(workers->owner, worker);
+        task = find_task(worker);
+    }
+    lanepool_i_sleepers_end_search_long(&workers->sleepers);
+    return task;
+}
+
 /* Looks for a task for a while, then sleeps. While the lanes are crowded, looks once, then naps.
  * Returns NULL after a sleep or a nap, or if the worker leaves. A searcher never yields: while it
  * waited for its core behind a busy worker, it would still count as searching, and no worker would
@@ -394,11 +444,12 @@ static lanepool_i_task *search_for_task(lanepool_i_worker *worker)
             take_nap(worker);
             return NULL;
         }
-        for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
-            lanepool_i_pause();
+        pause_between_rounds(4 << round);
     }
-    go_to_sleep(worker);
-    return NULL;
+    lanepool_i_task *task = search_for_long(worker);
+    if (task == NULL)
+        go_to_sleep(worker);
+    return task;
 }
 
 /* --- the loop --- */

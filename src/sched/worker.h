@@ -16,6 +16,11 @@
  * routed a batch. Most of what it could route would wait, perhaps for a worker that has no
  * processor, and would block lanes for all later tasks.
  *
+ * A worker that finds nothing searches some rounds, then sleeps. One worker at a time searches for
+ * longer, `search_ns`: so it finds the next task without being woken, which takes longer than many
+ * tasks. A worker does so only if it has lately been idle for less than that on average. Otherwise
+ * the search would mostly be in vain.
+ *
  * A worker that has slept for a while gives memory back to the system, and then sleeps on. If none
  * has time for that, busy workers do it in small parts.
  *
@@ -37,6 +42,7 @@
 #ifndef LANEPOOL_SRC_SCHED_WORKER_H
 #define LANEPOOL_SRC_SCHED_WORKER_H
 
+#include "base/idle_time.h"
 #include "sched/ready_ring.h"
 #include "sched/sleep.h"
 #include "task/event_ring.h"
@@ -111,6 +117,8 @@ struct lanepool_i_worker {
     uint32_t next_worker_took;         /* W: tasks taken from the next worker's ring by then */
     uint32_t own_took;                 /* W: tasks taken from its own ring by then */
     uint32_t routing_put_off;          /* W: quanta in a row in which it did not route */
+    uint64_t idle_since_ns;            /* W: when it had found no task in a short search; or 0 */
+    lanepool_i_gap_mean idle_gaps;     /* W: from then until it had a task */
     bool looked_elsewhere;             /* W: it has looked elsewhere since */
     bool searching;                    /* W: it counts as searching (sleep.h) */
     bool ended;                        /* W: `end` has been called */
@@ -130,6 +138,7 @@ struct lanepool_i_workers {
     lanepool_i_sleepers sleepers;
     lanepool_i_worker *all;      /* I */
     size_t worker_count;         /* I */
+    uint64_t search_ns;          /* I: how long one worker searches before it sleeps */
     uint64_t idle_ns;            /* I: after so much sleep a worker may leave */
     size_t stack_size;           /* I: of each thread; 0: the system's default */
     _Atomic uint64_t refused_ns; /* A: when the system refused a thread, or 0 */

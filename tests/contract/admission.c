@@ -85,6 +85,51 @@ Test(admission, submit_blocks_while_the_pool_is_full)
     gate_fini(&gate);
 }
 
+/* Makes the workers idle for short times only, so that one of them searches for long from now on.
+ */
+static void make_idle_for_short_times(lanepool_pool *pool, struct step *step)
+{
+    for (int i = 0; i < 50; i++) {
+        expect_ok(step_submit(pool, step));
+        expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    }
+}
+
+/* One place becomes free, which is less than threads are served with while tasks run. The only
+ * worker that is not in a task searches without end. */
+Test(admission, a_searching_worker_serves_a_submitter_with_the_last_place)
+{
+    enum { PENDING_MAX = 4096 };
+    struct gate gates[2];
+    struct step idle = { 0 };
+    struct step holders[2] = { { .gate = &gates[0] }, { .gate = &gates[1] } };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    struct submitter blocked = { 0 };
+
+    gate_init(&gates[0]);
+    gate_init(&gates[1]);
+    options.workers = 2;
+    options.pending_max = PENDING_MAX;
+    options.search_ns = LANEPOOL_FOREVER;
+    blocked.pool = pool_make_with(&options);
+    make_idle_for_short_times(blocked.pool, &idle);
+    expect_ok(step_submit_on(blocked.pool, &holders[0], 1));
+    expect_ok(step_submit_on(blocked.pool, &holders[1], 2));
+    expect(gate_await(&gates[0], 1));
+    expect(gate_await(&gates[1], 1));
+    for (int i = 2; i < PENDING_MAX; i++) {
+        expect_ok(step_submit_on(blocked.pool, &idle, 1));
+    }
+    start_and_see_it_block(&blocked);
+    gate_open(&gates[1], 1);
+    join_submitter(&blocked);
+    expect_ok(blocked.status);
+    gate_open(&gates[0], 1);
+    pool_end(blocked.pool);
+    gate_fini(&gates[0]);
+    gate_fini(&gates[1]);
+}
+
 Test(admission, blocked_submitters_are_served_in_turn)
 {
     enum { COUNT = 5 };

@@ -202,6 +202,8 @@ static const struct setting settings[] = {
     { "checks", "claims", PER_KEY & ~CLAIMING, { .checks = LANEPOOL_CHECK_RULE_CLAIMS } },
     { "checks", "accesses", NOWHERE, { .checks = LANEPOOL_CHECK_ACCESSES } },
     { "checks", "unknown", 0, { .checks = 8 } },
+    { "search_ns", "shortest", ANY, { .search_ns = 1 } },
+    { "search_ns", "longest", ANY, { .search_ns = UINT64_MAX } },
 };
 
 enum { SETTINGS_COUNT = sizeof settings / sizeof settings[0] };

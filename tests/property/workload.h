@@ -61,7 +61,8 @@ enum {
     WORKLOAD_NAME = 64,       /* of the pool's threads */
     WORKLOAD_TAG_NAMES = 128, /* some tasks have tags, most of which have names */
     WORKLOAD_ON_CHECK = 256,  /* bodies assert claims that their tasks have, and others */
-    WORKLOAD_OPTIONS_ALL = 511
+    WORKLOAD_SEARCH_NS = 512,
+    WORKLOAD_OPTIONS_ALL = 1023
 };
 
 struct workload_params {

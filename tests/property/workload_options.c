@@ -10,7 +10,7 @@
 #include "support/random.h"
 
 /* Checks of the watchdog take virtual time. With shorter limits nothing else would run. */
-enum { STACK_SIZE = 1 << 20, LIMIT_LEAST = 400, LIMIT_MOST = 2000 };
+enum { STACK_SIZE = 1 << 20, LIMIT_LEAST = 400, LIMIT_MOST = 2000, SEARCH_MOST = 20 };
 
 /* Tags without a name: one in the table, one behind it. */
 enum { TAG_NAMES = 3, TAGS = 4 };
@@ -49,7 +49,8 @@ static void print_params(const struct workload *workload, FILE *out)
 {
     static const char *const names[] = { "allocator",     "watchdog",      "callbacks of workers",
                                          "names of keys", "quantum_ns",    "stack size",
-                                         "name",          "names of tags", "checks of claims" };
+                                         "name",          "names of tags", "checks of claims",
+                                         "search_ns" };
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (workload->params.options >> i & 1) {
@@ -170,6 +171,7 @@ static void fill_options(struct run *run, lanepool_options *options)
         options->tag_name_count = TAG_NAMES;
     }
     options->quantum_ns = has(run, WORKLOAD_QUANTUM_NS) ? limit_of(run) : 0;
+    options->search_ns = has(run, WORKLOAD_SEARCH_NS) ? 1 + limit_of(run) % SEARCH_MOST : 0;
     options->worker_stack_size = has(run, WORKLOAD_STACK_SIZE) ? STACK_SIZE : 0;
 }
 

@@ -57,6 +57,7 @@ OPTION(watchdog, (params->options & WORKLOAD_WATCHDOG) != 0)
 OPTION(worker_start, (params->options & WORKLOAD_SHIFTS) != 0)
 OPTION(key_name, (params->options & WORKLOAD_KEY_NAMES) != 0)
 OPTION(quantum_ns, (params->options & WORKLOAD_QUANTUM_NS) != 0)
+OPTION(search_ns, (params->options & WORKLOAD_SEARCH_NS) != 0)
 OPTION(name, (params->options & WORKLOAD_NAME) != 0)
 OPTION(tag_names, (params->options & WORKLOAD_TAG_NAMES) != 0)
 OPTION(on_check, (params->options & WORKLOAD_ON_CHECK) != 0)
@@ -97,6 +98,7 @@ static const struct option options[] = {
     { "tag_names", value_of_tag_names, { { "none", ANY }, { "given", ANY } } },
     { "on_check", value_of_on_check, { { "none", ANY }, { "given", ANY } } },
     { "quantum_ns", value_of_quantum_ns, { { "default", ANY }, { "short", ANY } } },
+    { "search_ns", value_of_search_ns, { { "default", ANY }, { "long", ANY | THREADED } } },
     { "worker_stack_size", value_of_stack_size, { { "default", ANY }, { "given", ANY } } },
 };
 
