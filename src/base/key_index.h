@@ -208,9 +208,9 @@ void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key);
 void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key);
 
 /* Sweeps `bucket_count` buckets, from where the last sweep ended. Removes the keys of idle lanes (a
- * key is the front of its lane) and chains them through `next` in *removed. Keys with handles stay.
- * Unless `all` is set, so do keys found since the last sweep of their bucket. O(keys in those
- * buckets). */
+ * key is the front of its lane, or of its quota) and chains them through `next` in *removed. Keys
+ * with handles stay. Unless `all` is set, so do keys found since the last sweep of their bucket.
+ * O(keys in those buckets). */
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
                                 bool (*is_idle)(const struct lanepool_i_lane *lane),
                                 lanepool_i_key **removed);

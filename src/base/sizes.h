@@ -52,6 +52,8 @@
 #define LANEPOOL_I_TRIM_BUSY_PARTS 16
 /* Buckets of the index of keys that are trimmed in one hold of the role. */
 #define LANEPOOL_I_TRIM_BUCKETS ((size_t)128)
+/* The stripes of a table of lane quotas: a power of two. */
+#define LANEPOOL_I_QUOTA_STRIPES ((size_t)16)
 /* The chains that each table of parked tasks has at first: a power of two. */
 #define LANEPOOL_I_PARKED_CHAINS ((size_t)64)
 /* With no more lanes than this (1 MiB), idle ones are removed only by a trim. */
@@ -97,6 +99,7 @@
 #define LANEPOOL_I_TRIM_BUSY_NS     ((uint64_t)1)
 #define LANEPOOL_I_TRIM_BUSY_PARTS  2
 #define LANEPOOL_I_TRIM_BUCKETS     ((size_t)2)
+#define LANEPOOL_I_QUOTA_STRIPES    ((size_t)2)
 #define LANEPOOL_I_PARKED_CHAINS    ((size_t)2)
 #define LANEPOOL_I_RESERVE_LANES    ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT      1u

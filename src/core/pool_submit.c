@@ -57,7 +57,7 @@ static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool,
     lanepool_status status = lanepool_i_features_admit(pool, record, task);
     if (status != LANEPOOL_OK)
         return status;
-    status = admit_charged(pool, record, record->charge, terms);
+    status = admit_charged(pool, record, &record->charge, terms);
     if (!is_admitted(status, terms))
         lanepool_i_features_unadmit(pool, record);
     return status;

@@ -157,7 +157,7 @@ static inline void end_plain_success(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
     pool->rule->finish(pool, record, task, grants);
     lanepool_i_count_grants(record, grants);
-    lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+    lanepool_i_run_dispose_plain(pool, record, task, word);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }

@@ -48,7 +48,14 @@ static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *r
     if ((word & LANEPOOL_I_WIDE) != 0)
         dispose_wide(pool, record, task, word);
     else
-        lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+        lanepool_i_run_dispose_plain(pool, record, task, word);
+}
+
+void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, uint64_t word)
+{
+    pool->slots.in_plain->dispose(pool, record, task);
+    lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_ROOMY_PLAIN_CLASS);
 }
 
 void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
@@ -68,10 +75,12 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
                                      lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
-    if ((word & LANEPOOL_I_WIDE) != 0) {
-        lanepool_i_features_dispose(pool, record, task);
-        release_pump_member(task);
+    if ((word & LANEPOOL_I_WIDE) == 0) {
+        lanepool_i_run_dispose_plain(pool, record, task, word);
+        return;
     }
+    lanepool_i_features_dispose(pool, record, task);
+    release_pump_member(task);
     lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
 }
 

@@ -63,6 +63,20 @@ static inline void lanepool_i_run_give_back(lanepool_pool *pool, lanepool_i_thre
     lanepool_i_run_count_finished(pool, record, word);
 }
 
+/* Disposes of a plain task with room for a feature. */
+void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, uint64_t word);
+
+static inline void lanepool_i_run_dispose_plain(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_task *task, uint64_t word)
+{
+    if (__builtin_expect(pool->slots.in_plain == NULL, 1))
+        lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+    else
+        lanepool_i_run_dispose_roomy(pool, record, task, word);
+}
+
 /* Ends a task by its outcome, which is not CALLED. Leaves the tasks that became ready in the
  * grants, unless a callback might delay them. */
 void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,

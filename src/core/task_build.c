@@ -180,6 +180,24 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_rec
     return LANEPOOL_OK;
 }
 
+lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                             const lanepool_task *task, lanepool_i_task **built)
+{
+    lanepool_i_task *block;
+    lanepool_status status =
+        lanepool_i_build_plain(pool, record, task, LANEPOOL_I_ROOMY_PLAIN_CLASS, &block);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = pool->slots.in_plain->build(pool, record, task, block);
+    if (status == LANEPOOL_OK) {
+        *built = block;
+        return status;
+    }
+    lanepool_i_build_free_keys(pool, record, block, task, task->claim_count);
+    give_block(pool, record, block);
+    return status;
+}
+
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
                                                          lanepool_i_thread_record *record,
                                                          const lanepool_task *task,

@@ -49,6 +49,9 @@ void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *r
 /* Builds a wide task. Returns OK, NOMEM or NO_RESOURCE. */
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built);
+/* Builds a plain task with room for a feature. Returns OK or NOMEM. */
+lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                             const lanepool_task *task, lanepool_i_task **built);
 /* Builds a barrier. Returns OK, NOMEM or NO_RESOURCE. */
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
                                                          lanepool_i_thread_record *record,
@@ -72,17 +75,17 @@ void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
 bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     uint64_t count);
 
-/* On OK the block is complete, and the caller has to hand its future to the program. */
+/* Builds a plain task in a block of this class. Returns OK or NOMEM. */
 static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
                                                      lanepool_i_thread_record *record,
-                                                     const lanepool_task *task,
+                                                     const lanepool_task *task, size_t class,
                                                      lanepool_i_task **built)
 {
     uint64_t word = (uint64_t)task->claim_count << LANEPOOL_I_COUNT_SHIFT |
-                    (uint64_t)LANEPOOL_I_PLAIN_CLASS << LANEPOOL_I_CLASS_SHIFT |
+                    (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
                     lanepool_i_countdown_start(task->claim_count);
     lanepool_i_task *block =
-        lanepool_i_slab_take(&pool->slab, &record->cache, LANEPOOL_I_PLAIN_CLASS, sizeof *block);
+        lanepool_i_slab_take(&pool->slab, &record->cache, class, sizeof *block);
     if (block == NULL)
         return LANEPOOL_NOMEM;
     atomic_init(&block->as.plain[0].next, (uintptr_t)lanepool_i_slab_early(block));
@@ -94,7 +97,7 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
         word |= (uint64_t)lanepool_i_build_key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
         if (!lanepool_i_build_entry(pool, record, &block->as.plain[i], claim)) {
             lanepool_i_build_free_keys(pool, record, block, task, i);
-            lanepool_i_slab_give(&pool->slab, &record->cache, LANEPOOL_I_PLAIN_CLASS, block);
+            lanepool_i_slab_give(&pool->slab, &record->cache, class, block);
             return LANEPOOL_NOMEM;
         }
     }
@@ -114,9 +117,13 @@ static inline lanepool_status lanepool_i_build(lanepool_pool *pool,
         return lanepool_i_build_barrier(pool, record, task, built);
     if (record->lanes < lanes && !lanepool_i_build_reserve_lanes(pool, record, lanes))
         return LANEPOOL_NOMEM;
-    lanepool_status status = lanepool_i_build_is_wide(pool, task, member)
-                                 ? lanepool_i_build_wide(pool, record, task, built)
-                                 : lanepool_i_build_plain(pool, record, task, built);
+    lanepool_status status;
+    if (lanepool_i_build_is_wide(pool, task, member))
+        status = lanepool_i_build_wide(pool, record, task, built);
+    else if (pool->slots.in_plain == NULL)
+        status = lanepool_i_build_plain(pool, record, task, LANEPOOL_I_PLAIN_CLASS, built);
+    else
+        status = lanepool_i_build_roomy_plain(pool, record, task, built);
     if (status == LANEPOOL_OK)
         record->lanes -= lanes;
     return status;

@@ -62,7 +62,7 @@ static void carry_out_release(lanepool_pool *pool, lanepool_i_thread_record *rec
     (void)grants;
     lanepool_lane *handle = (lanepool_lane *)message;
     if (handle->quota != NULL)
-        lanepool_i_lane_limits_drop_quota(pool, record, handle->quota);
+        lanepool_i_lane_quotas_unreference(&pool->lane_quotas, handle->quota);
     if (handle->lane != NULL)
         handle->lane->key.handle_count--;
     else
@@ -99,10 +99,7 @@ lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pendin
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(lane->pool))
         return LANEPOOL_FORKED;
-    lanepool_i_admission *admission = &lane->pool->admission;
-    lanepool_i_mutex_lock(&admission->lock);
-    lane->quota->pending_max = pending_max;
-    lanepool_i_mutex_unlock(&admission->lock);
-    lanepool_i_admission_serve(admission, true);
+    lanepool_i_lane_quotas_set_max(&lane->pool->lane_quotas, lane->quota, pending_max);
+    lanepool_i_admission_serve(&lane->pool->admission, true);
     return LANEPOOL_OK;
 }

@@ -8,19 +8,18 @@
 
 extern const lanepool_i_feature lanepool_i_feature_lane_limit;
 
-#define QUOTA_CLASS 0
+#define QUOTA_CLASS 1
 
-_Static_assert(sizeof(lanepool_i_lane_quota) <= LANEPOOL_I_BLOCK_MIN,
-               "a quota is a block of class 0");
+_Static_assert(sizeof(lanepool_i_lane_quota) <= LANEPOOL_I_BLOCK_MIN << QUOTA_CLASS,
+               "a quota is a block of this class");
 
 /* --- memory --- */
 
-static void give_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
-                       lanepool_i_lane_quota *quota)
+static void give_key(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     const lanepool_i_key *key)
 {
-    if (quota->key.type == LANEPOOL_I_TYPE_BYTES)
-        lanepool_i_key_bytes_give(pool, record, quota->key.value.bytes);
-    lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, quota);
+    if (key->type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_give(pool, record, key->value.bytes);
 }
 
 static void give_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -28,110 +27,159 @@ static void give_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     while (spare != NULL) {
         lanepool_i_key *next = spare->next;
-        give_quota(pool, record, (lanepool_i_lane_quota *)spare);
+        give_key(pool, record, spare);
+        lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, spare);
         spare = next;
     }
 }
 
+/* Makes a quota, which takes over the key's bytes. */
 static lanepool_i_lane_quota *make_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_key key)
+                                         const lanepool_i_key *key)
 {
     lanepool_i_lane_quota *quota =
         lanepool_i_slab_take(&pool->slab, &record->cache, QUOTA_CLASS, sizeof *quota);
     if (quota == NULL)
         return NULL;
     memset(quota, 0, sizeof *quota);
-    if (lanepool_i_key_of_program(pool, record, key, &quota->key))
-        return quota;
-    lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, quota);
-    return NULL;
+    quota->key = *key;
+    return quota;
 }
+
+/* --- referencing quotas --- */
+
+lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
+                                                              lanepool_i_thread_record *record,
+                                                              lanepool_key key)
+{
+    lanepool_i_key wanted;
+    if (key.type == LANEPOOL_KEY_LANE)
+        return lanepool_i_lane_quotas_reference(&pool->lane_quotas, &key.lane->quota->key);
+    if (!lanepool_i_key_of_program(pool, record, key, &wanted))
+        return NULL;
+    lanepool_i_lane_quota *quota = lanepool_i_lane_quotas_reference(&pool->lane_quotas, &wanted);
+    lanepool_i_lane_quota *made = quota == NULL ? make_quota(pool, record, &wanted) : NULL;
+    if (made == NULL) {
+        give_key(pool, record, &wanted);
+        return quota;
+    }
+    lanepool_i_key *spare = NULL;
+    quota = lanepool_i_lane_quotas_add(&pool->lane_quotas, made, &spare);
+    give_quotas(pool, record, spare);
+    return quota;
+}
+
+/* --- charges --- */
 
 static void give_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_charge *charge)
 {
-    lanepool_i_slab_give(&pool->slab, &record->cache, charge->class, charge);
-}
-
-/* Keys get new quotas without references; handles have quotas. NULL if memory cannot be allocated.
- */
-static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      const lanepool_task *task)
-{
-    size_t size = sizeof(lanepool_i_charge) + task->claim_count * sizeof(lanepool_i_lane_quota *);
-    size_t class = lanepool_i_slab_class_of(size);
-    lanepool_i_charge *charge = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
-    if (charge == NULL)
-        return NULL;
-    charge->class = class;
-    charge->count = task->claim_count;
-    charge->counted = false;
-    for (size_t i = 0; i < task->claim_count; i++) {
-        lanepool_key key = task->claims[i].key;
-        bool by_handle = key.type == LANEPOOL_KEY_LANE;
-        charge->quotas[i] = by_handle ? key.lane->quota : make_quota(pool, record, key);
-        if (charge->quotas[i] != NULL)
-            continue;
-        while (i-- > 0)
-            if (task->claims[i].key.type != LANEPOOL_KEY_LANE)
-                give_quota(pool, record, charge->quotas[i]);
-        give_charge(pool, record, charge);
-        return NULL;
-    }
-    return charge;
-}
-
-/* --- tasks --- */
-
-/* Where a block has its charge. */
-static lanepool_i_charge **charge_of(const lanepool_pool *pool, lanepool_i_task *block)
-{
-    return lanepool_i_features_room(pool, &lanepool_i_feature_lane_limit, block);
-}
-
-/* Takes the charge out of a block; the caller owns it. */
-static lanepool_i_charge *take_charge(const lanepool_pool *pool, lanepool_i_task *block)
-{
-    lanepool_i_charge *charge = *charge_of(pool, block);
-    *charge_of(pool, block) = NULL;
-    return charge;
-}
-
-static lanepool_status charge_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   const lanepool_task *task)
-{
-    if (lanepool_i_description_entry_count(task) == 0)
-        return LANEPOOL_OK;
-    lanepool_i_charge *charge = make_charge(pool, record, task);
-    if (charge == NULL)
-        return LANEPOOL_NOMEM;
-    lanepool_i_key *spare = NULL;
-    lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_lane_quotas_enter(&pool->lane_quotas, charge, &spare);
-    lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, record, spare);
-    record->charge = charge;
-    return LANEPOOL_OK;
+    if (charge->has_block)
+        lanepool_i_slab_give(&pool->slab, &record->cache, charge->class, charge->block);
+    *charge = (lanepool_i_charge){ .count = 0 };
 }
 
 static void end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                        lanepool_i_charge *charge)
 {
-    if (charge == NULL)
-        return;
-    lanepool_i_key *spare = NULL;
-    lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_lane_quotas_leave(&pool->lane_quotas, charge, &spare);
-    lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, record, spare);
+    lanepool_i_lane_quotas_leave(&pool->lane_quotas, charge);
     give_charge(pool, record, charge);
+}
+
+/* Gives the charge a block, if its quotas have no place inline. Returns false if memory cannot be
+ * allocated. */
+static bool make_charge(lanepool_pool *pool, lanepool_i_thread_record *record, size_t claim_count,
+                        lanepool_i_charge *charge)
+{
+    *charge = (lanepool_i_charge){ .has_block = claim_count > LANEPOOL_I_CHARGED_INLINE };
+    if (!charge->has_block)
+        return true;
+    size_t size = claim_count * sizeof *charge->block;
+    size_t class = lanepool_i_slab_class_of(size);
+    charge->class = (unsigned char)class;
+    charge->block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
+    charge->has_block = charge->block != NULL;
+    return charge->has_block;
+}
+
+/* Charges a task without counting it. */
+static lanepool_status reference_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        const lanepool_task *task, lanepool_i_charge *charge)
+{
+    if (!make_charge(pool, record, task->claim_count, charge))
+        return LANEPOOL_NOMEM;
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    for (size_t i = 0; i < task->claim_count; i++) {
+        charged[i] = lanepool_i_lane_limits_reference_quota(pool, record, task->claims[i].key);
+        if (charged[i] == NULL) {
+            end_charge(pool, record, charge);
+            return LANEPOOL_NOMEM;
+        }
+        charge->count++;
+    }
+    if (charge->count > 1)
+        lanepool_i_lane_quotas_merge(&pool->lane_quotas, charge);
+    return LANEPOOL_OK;
+}
+
+/* The common case: the keys have quotas, these have room, and no submitter waits. */
+static bool count_at_once(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          const lanepool_task *task, lanepool_i_charge *charge)
+{
+    lanepool_i_key made[LANEPOOL_I_CHARGED_INLINE];
+    const lanepool_i_key *keys[LANEPOOL_I_CHARGED_INLINE];
+    size_t count = 0;
+    for (; count < task->claim_count; count++) {
+        lanepool_key key = task->claims[count].key;
+        keys[count] = &made[count];
+        if (key.type == LANEPOOL_KEY_LANE)
+            keys[count] = &key.lane->quota->key;
+        else if (!lanepool_i_key_of_program(pool, record, key, &made[count]))
+            break;
+    }
+    bool counted = count == task->claim_count &&
+                   lanepool_i_lane_quotas_count_keys(&pool->lane_quotas, keys, count,
+                                                     &pool->admission.waiting, charge);
+    while (count-- > 0)
+        if (keys[count] == &made[count])
+            give_key(pool, record, &made[count]);
+    return counted;
+}
+
+/* --- tasks --- */
+
+/* Where a block has its charge. */
+static lanepool_i_charge *charge_of(const lanepool_pool *pool, lanepool_i_task *block)
+{
+    return lanepool_i_task_is_wide(block)
+               ? lanepool_i_features_room(pool, &lanepool_i_feature_lane_limit, block)
+               : lanepool_i_features_plain_room(block);
+}
+
+/* Takes the charge out of a block; the caller owns it. */
+static lanepool_i_charge take_charge(const lanepool_pool *pool, lanepool_i_task *block)
+{
+    lanepool_i_charge *charge = charge_of(pool, block);
+    lanepool_i_charge taken = *charge;
+    *charge = (lanepool_i_charge){ .count = 0 };
+    return taken;
+}
+
+static lanepool_status charge_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   const lanepool_task *task)
+{
+    size_t count = lanepool_i_description_entry_count(task);
+    if (count == 0)
+        return LANEPOOL_OK;
+    if (count <= LANEPOOL_I_CHARGED_INLINE && record->lane_credits > 0 &&
+        count_at_once(pool, record, task, &record->charge))
+        return LANEPOOL_OK;
+    return reference_quotas(pool, record, task, &record->charge);
 }
 
 static void discharge_thread(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_charge *charge = record->charge;
-    record->charge = NULL;
-    end_charge(pool, record, charge);
+    end_charge(pool, record, &record->charge);
 }
 
 static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -139,7 +187,7 @@ static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_recor
 {
     (void)task;
     *charge_of(pool, block) = record->charge;
-    record->charge = NULL;
+    record->charge = (lanepool_i_charge){ .count = 0 };
     return LANEPOOL_OK;
 }
 
@@ -154,38 +202,30 @@ static void move_charge(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_t
     *charge_of(pool, receiver) = take_charge(pool, task);
 }
 
+static void end_charge_of(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task)
+{
+    end_charge(pool, record, charge_of(pool, task));
+}
+
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task)
 {
     if (pool->limits_lanes)
-        end_charge(pool, record, take_charge(pool, task));
+        end_charge_of(pool, record, task);
 }
 
-/* --- handles --- */
+/* --- memory that goes back --- */
 
-lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
-                                                              lanepool_i_thread_record *record,
-                                                              lanepool_key key)
-{
-    lanepool_i_lane_quota *quota = make_quota(pool, record, key);
-    if (quota == NULL)
-        return NULL;
-    lanepool_i_key *spare = NULL;
-    lanepool_i_mutex_lock(&pool->admission.lock);
-    quota = lanepool_i_lane_quotas_reference(&pool->lane_quotas, quota, &spare);
-    lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, record, spare);
-    return quota;
-}
-
-void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_lane_quota *quota)
+bool lanepool_i_lane_limits_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_quota_trim *trim)
 {
     lanepool_i_key *spare = NULL;
-    lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_lane_quotas_unreference(&pool->lane_quotas, quota, &spare);
-    lanepool_i_mutex_unlock(&pool->admission.lock);
+    if (!pool->limits_lanes)
+        return false;
+    bool more = lanepool_i_lane_quotas_trim_some(&pool->lane_quotas, trim, &spare);
     give_quotas(pool, record, spare);
+    return more;
 }
 
 /* --- for snapshots --- */
@@ -193,13 +233,8 @@ void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_re
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,
                                      lanepool_snapshot_lane *described)
 {
-    lanepool_i_mutex_lock(&pool->admission.lock);
-    const lanepool_i_lane_quota *quota =
-        lanepool_i_lane_quotas_find(&pool->lane_quotas, &lane->key);
-    uint64_t pending_max = lanepool_i_lane_quota_max(&pool->lane_quotas, quota);
-    described->pending = quota != NULL ? quota->pending : 0;
-    described->pending_max = pending_max;
-    lanepool_i_mutex_unlock(&pool->admission.lock);
+    lanepool_i_lane_quotas_read(&pool->lane_quotas, &lane->key, &described->pending,
+                                &described->pending_max);
 }
 
 /* --- creation and end of the pool --- */
@@ -233,12 +268,12 @@ static bool has_lane_limits(const lanepool_options *options)
 const lanepool_i_feature lanepool_i_feature_lane_limit = {
     .is_wanted = has_lane_limits,
     .offer = LANEPOOL_I_LANE_LIMITS,
-    .all_wide = true,
-    .room_size = sizeof(lanepool_i_charge *),
+    .room_size = sizeof(lanepool_i_charge),
+    .plain_room_size = sizeof(lanepool_i_charge),
     .admit = charge_task,
     .unadmit = discharge_thread,
     .build = charge_block,
     .unbuild = take_charge_back,
     .hand_over = move_charge,
-    .dispose = lanepool_i_lane_limits_end_charge,
+    .dispose = end_charge_of,
 };

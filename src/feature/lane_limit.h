@@ -18,13 +18,15 @@
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task);
 
-/* References the quota of a handle's key; the quota owns a copy of the key's bytes. Returns NULL if
+/* Adds a reference to the key's quota, made if needed. A handle stands for its key. Returns NULL if
  * memory cannot be allocated. */
 lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
                                                               lanepool_i_thread_record *record,
                                                               lanepool_key key);
-void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_lane_quota *quota);
+
+/* Removes some idle quotas. Returns false at the end of the trim. */
+bool lanepool_i_lane_limits_trim_some(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_quota_trim *trim);
 
 /* Describes a lane's limit in a snapshot. */
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,

@@ -25,6 +25,7 @@
     X(GROUP, "a group's")                    \
     X(TIMERS, "a timer heap's")              \
     X(ADMISSION, "a pool's admission")       \
+    X(LANE_QUOTAS, "lane quotas'")           \
     X(THREAD_RECORDS, "thread records'")     \
     X(OVERFLOW, "the overflow list's")       \
     X(RINGS, "the event rings'")             \
@@ -40,9 +41,13 @@ typedef enum lanepool_i_lock {
 #undef LANEPOOL_I_LOCK_CONSTANT
 } lanepool_i_lock;
 
+/* The most locks that a pool has of the sort LANE_QUOTAS. A thread takes several of them in the
+ * order of their addresses. Of each other sort it holds one at a time. */
+#define LANEPOOL_I_STRIPES_MAX 16
+
 static inline bool lanepool_i_lock_may_follow(lanepool_i_lock held, lanepool_i_lock lock)
 {
-    return lock > held;
+    return lock > held || (lock == held && lock == LANEPOOL_I_LOCK_LANE_QUOTAS);
 }
 
 #endif

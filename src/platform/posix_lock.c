@@ -12,9 +12,9 @@ static const char *const lock_names[] = {
 #undef NAME
 };
 
-/* A thread holds at most one lock of each sort, because each comes after the one before it, and one
- * lock that it only tries. */
-enum { HELD_MAX = sizeof lock_names / sizeof *lock_names + 1 };
+/* A thread holds at most one lock of each sort, because each comes after the one before it, the
+ * locks of all stripes of quotas, and one lock that it only tries. */
+enum { HELD_MAX = sizeof lock_names / sizeof *lock_names + LANEPOOL_I_STRIPES_MAX + 1 };
 
 /* The locks that this thread holds, in the order in which it took them. */
 static _Thread_local struct {

@@ -2,6 +2,7 @@
 #include "pool/pool_trim.h"
 
 #include "core/caller_runs.h"
+#include "feature/lane_limit.h"
 #include "route/pool.h"
 
 bool lanepool_i_pool_may_trim(void *owner)
@@ -32,6 +33,10 @@ void lanepool_i_pool_trim_asleep(void *owner, lanepool_i_worker *worker)
     const lanepool_i_sleepers *sleepers = &pool->workers.sleepers;
     uint64_t now_ns = lanepool_i_clock_now();
     bool more = is_trim_due(lanepool_i_slab_trim_due(&pool->slab), now_ns);
+    lanepool_i_quota_trim trim = { 0 };
+    while (more && lanepool_i_sleepers_is_asleep(sleepers, worker->index) &&
+           lanepool_i_lane_limits_trim_some(pool, worker->record, &trim))
+        ;
     while (more && lanepool_i_sleepers_is_asleep(sleepers, worker->index))
         more = lanepool_i_slab_trim_some(&pool->slab);
     more = is_trim_due(lanepool_i_lane_memory_trim_due(&pool->lane_table.store), now_ns);
@@ -109,6 +114,9 @@ lanepool_status lanepool_pool_trim(lanepool_pool *pool)
     if (status != LANEPOOL_OK)
         return status;
     status = trim_lanes(pool, record);
+    lanepool_i_quota_trim quotas = { 0 };
+    while (lanepool_i_lane_limits_trim_some(pool, record, &quotas))
+        ;
     lanepool_i_slab_trim(&pool->slab);
     return status;
 }

@@ -1,8 +1,8 @@
 /*
  * Features: what a task or a pool may ask for beyond claims. The core calls no feature by name. It
  * calls the functions of this struct where a task passes. It does so for wide tasks only: a task
- * that such a feature concerns is wide. pool/features.c lists the features that fill such a struct,
- * in the order of the calls.
+ * that such a feature concerns is wide. The exception is a feature with room in plain tasks.
+ * pool/features.c lists the features that fill such a struct, in the order of the calls.
  *
  * There are two kinds of functions. Of the *claiming* ones, the first that returns true has taken
  * the task over, and no other is called. Of the *observing* ones, all are called. If one of several
@@ -44,6 +44,9 @@ typedef struct lanepool_i_feature {
     size_t room_size;
     /* More bytes for each entry. Only for the last feature with room; 0 under a rule with kinds. */
     size_t room_per_entry;
+    /* Bytes behind the 64 of each plain task; one feature of a pool at most. The feature's `build`,
+     * `unbuild`, `hand_over` and `dispose` are then called for plain tasks, too. */
+    size_t plain_room_size;
     /* Observing: initializes the room, when the block is built, and before each later run of a
      * periodic task. */
     void (*init_room)(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block);
@@ -172,6 +175,7 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot describe;
     lanepool_i_slot on_clock;
     const lanepool_i_feature *in_lanes; /* the one with `place` and the like, or NULL */
+    const lanepool_i_feature *in_plain; /* the one with room in plain tasks, or NULL */
 } lanepool_i_slots;
 
 /* Where blocks have room for features. I */
@@ -193,6 +197,12 @@ void lanepool_i_features_open(lanepool_pool *pool, const lanepool_i_feature *con
 /* Returns the feature's room in a wide task's block. */
 void *lanepool_i_features_room(const lanepool_pool *pool, const lanepool_i_feature *feature,
                                lanepool_i_task *task);
+
+/* Returns the room of the feature that has room in plain tasks. */
+static inline void *lanepool_i_features_plain_room(lanepool_i_task *task)
+{
+    return task + 1;
+}
 
 /* S: each calls the functions of its name, and undoes them if one of them fails. */
 lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,

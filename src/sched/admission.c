@@ -22,7 +22,7 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_threa
     admission->batch = pending_max / CREDITS_TO_LIMIT;
     if (admission->batch > BATCH_MAX)
         admission->batch = BATCH_MAX;
-    if (admission->batch == 0 || quotas != NULL)
+    if (admission->batch == 0)
         admission->batch = 1;
     admission->records = records;
     admission->quotas = quotas;
@@ -61,8 +61,7 @@ static uint64_t room_locked(lanepool_i_admission *admission)
  * credit. */
 static uint64_t give_credit_locked(lanepool_i_admission *admission, uint64_t room)
 {
-    bool unlimited = admission->limit == UINT64_MAX && admission->quotas == NULL;
-    uint64_t most = unlimited ? room : admission->batch;
+    uint64_t most = admission->limit == UINT64_MAX ? room : admission->batch;
     uint64_t credit = room < most ? room : most;
     admission->admitted += credit;
     return credit;
@@ -81,25 +80,30 @@ static void serve_one_locked(lanepool_i_admission *admission, struct blocked_sub
 {
     count_waiting_locked(admission, -1);
     submitter->credit = credit;
-    if (credit > 0)
-        lanepool_i_lane_quotas_count(submitter->charge);
     lanepool_i_waiter_call_locked(&submitter->waiter);
+}
+
+/* Counts the task in its lanes, if it is its turn there and they have room. */
+static bool count_in_lanes_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
+{
+    return admission->quotas == NULL || charge == NULL || charge->count == 0 ||
+           lanepool_i_lane_quotas_count_in_turn(admission->quotas, charge);
 }
 
 /* Serves blocked submitters, oldest first. A submitter that waits for a lane also blocks every
  * later one that wants that lane. Returns the room that is left; if there is none, not all
- * submitters were checked. */
+ * submitters were checked. With lane limits any room is enough: what blocks a submitter may be its
+ * lane. */
 static uint64_t serve_waiting_locked(lanepool_i_admission *admission, bool any)
 {
-    uint64_t least = any ? 1 : admission->batch;
+    uint64_t least = any || admission->quotas != NULL ? 1 : admission->batch;
     if (admission->quotas != NULL)
         lanepool_i_lane_quotas_begin_walk(admission->quotas);
     uint64_t room = room_locked(admission);
     LANEPOOL_I_EACH(struct blocked_submitter, submitter, &admission->submitters, waiter.link) {
         if (room < least)
             break;
-        if (admission->quotas != NULL &&
-            !lanepool_i_lane_quotas_fit(admission->quotas, submitter->charge))
+        if (!count_in_lanes_locked(admission, submitter->charge))
             continue;
         serve_one_locked(admission, submitter, give_credit_locked(admission, room));
         room = room_locked(admission);
@@ -109,26 +113,65 @@ static uint64_t serve_waiting_locked(lanepool_i_admission *admission, bool any)
 
 /* --- admitting --- */
 
-/* Returns the room for a new submitter, which is behind all that wait. Those are served first. Room
- * that becomes free after they were checked belongs to them, so it is not counted. */
-static uint64_t room_behind_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
+/* Returns where a thread has its credits. */
+static uint64_t *credits_of(const lanepool_i_admission *admission, lanepool_i_thread_record *record)
 {
-    if (admission->quotas == NULL)
-        return lanepool_i_list_is_empty(&admission->submitters) ? room_locked(admission) : 0;
+    return admission->quotas != NULL ? &record->lane_credits : &record->admitted;
+}
+
+/* A task that claims nothing needs no more than a credit, as in a pool without lane limits. */
+static bool admit_without_lock(lanepool_i_admission *admission,
+                               const lanepool_i_thread_record *record, lanepool_i_charge *charge)
+{
+    return record->lane_credits > 0 &&
+           (charge == NULL || charge->count == 0 || charge->counted ||
+            lanepool_i_lane_quotas_count(admission->quotas, charge, &admission->waiting));
+}
+
+/* The submitter is behind all that wait. Those are served first. Room that becomes free after they
+ * were checked belongs to them, so it is not counted. A credit that the thread has is room. */
+static bool admit_behind_locked(lanepool_i_admission *admission, lanepool_i_thread_record *record,
+                                lanepool_i_charge *charge)
+{
     uint64_t room = serve_waiting_locked(admission, true);
-    return lanepool_i_lane_quotas_fit(admission->quotas, charge) ? room : 0;
+    if (record->lane_credits == 0 && room == 0)
+        return false;
+    if (!count_in_lanes_locked(admission, charge))
+        return false;
+    if (record->lane_credits == 0)
+        record->lane_credits = give_credit_locked(admission, room);
+    return true;
+}
+
+static bool try_with_lanes(lanepool_i_admission *admission, lanepool_i_thread_record *record,
+                           lanepool_i_charge *charge)
+{
+    bool admitted = admit_without_lock(admission, record, charge);
+    if (!admitted) {
+        lanepool_i_mutex_lock(&admission->lock);
+        bool open = !admission->closed || lanepool_i_thread_is_inside_pool(record);
+        admitted = open && admit_behind_locked(admission, record, charge);
+        lanepool_i_mutex_unlock(&admission->lock);
+    }
+    record->lane_credits -= admitted;
+    return admitted;
+}
+
+static uint64_t room_behind_locked(lanepool_i_admission *admission)
+{
+    return lanepool_i_list_is_empty(&admission->submitters) ? room_locked(admission) : 0;
 }
 
 bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge)
 {
+    if (admission->quotas != NULL)
+        return try_with_lanes(admission, record, charge);
     if (record->admitted == 0) {
         lanepool_i_mutex_lock(&admission->lock);
         bool open = !admission->closed || lanepool_i_thread_is_inside_pool(record);
         if (open)
-            record->admitted = give_credit_locked(admission, room_behind_locked(admission, charge));
-        if (record->admitted > 0)
-            lanepool_i_lane_quotas_count(charge);
+            record->admitted = give_credit_locked(admission, room_behind_locked(admission));
         lanepool_i_mutex_unlock(&admission->lock);
     }
     if (record->admitted == 0)
@@ -140,13 +183,15 @@ bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread
 void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge)
 {
-    if (record->admitted > 0) {
-        record->admitted--;
+    uint64_t *credits = credits_of(admission, record);
+    if (charge != NULL && charge->count > 0)
+        lanepool_i_lane_quotas_force(admission->quotas, charge);
+    if (*credits > 0) {
+        --*credits;
         return;
     }
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted++;
-    lanepool_i_lane_quotas_count(charge);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
@@ -155,11 +200,13 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
 void lanepool_i_admission_return_to_thread(lanepool_i_admission *admission,
                                            lanepool_i_thread_record *record)
 {
-    if (!lanepool_i_admission_is_exact(admission)) {
-        record->admitted++;
+    if (lanepool_i_admission_is_exact(admission)) {
+        lanepool_i_admission_return_to_waiting(admission);
         return;
     }
-    lanepool_i_admission_return_to_waiting(admission);
+    ++*credits_of(admission, record);
+    if (admission->quotas != NULL) /* the task's lanes have room again */
+        lanepool_i_admission_serve_after_finish(admission);
 }
 
 void lanepool_i_admission_return_to_waiting(lanepool_i_admission *admission)
@@ -199,6 +246,14 @@ static bool wait_in_queue(lanepool_i_admission *admission, struct blocked_submit
     return false;
 }
 
+/* A submitter that waits for a lane leaves its credits to others. It is given one when served. */
+static void give_credits_back_locked(lanepool_i_admission *admission,
+                                     lanepool_i_thread_record *record)
+{
+    admission->admitted -= record->lane_credits;
+    record->lane_credits = 0;
+}
+
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns)
@@ -210,6 +265,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {
+        give_credits_back_locked(admission, record);
         lanepool_i_waiter_enter_locked(&submitter.waiter, &admission->submitters);
         count_waiting_locked(admission, 1);
         (void)serve_waiting_locked(admission, true);
@@ -218,7 +274,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
     bool served = !closed && wait_in_queue(admission, &submitter);
     lanepool_i_waiter_fini(&submitter.waiter);
     if (submitter.credit > 0) {
-        record->admitted += submitter.credit - 1;
+        *credits_of(admission, record) += submitter.credit - 1;
         return LANEPOOL_OK;
     }
     return closed || served ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;

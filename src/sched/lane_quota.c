@@ -1,84 +1,292 @@
-/* Owns the table of quotas; see lane_quota.h. */
+/* Owns the stripes and their quotas; see lane_quota.h. */
 #include "sched/lane_quota.h"
 
 #include "base/planted.h"
+
+/* Bits of a hash that name neither a bucket of a small index nor a slot. */
+#define STRIPE_SHIFT         24
+#define SWEPT_FOR_EACH_ADDED ((size_t)2)
+
+_Static_assert(LANEPOOL_I_QUOTA_STRIPES <= LANEPOOL_I_STRIPES_MAX,
+               "a thread may hold the locks of all stripes");
+
+/* A set of stripes: a bit for each. */
+typedef uint32_t stripe_set;
+
+static size_t stripe_number(const lanepool_i_key *key)
+{
+    return key->hash >> STRIPE_SHIFT & (LANEPOOL_I_QUOTA_STRIPES - 1);
+}
+
+static lanepool_i_quota_stripe *stripe_of(const lanepool_i_lane_quotas *quotas,
+                                          const lanepool_i_key *key)
+{
+    return &quotas->stripes[stripe_number(key)];
+}
+
+/* --- creation and end --- */
+
+static void fini_stripes(lanepool_i_lane_quotas *quotas, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_key_index_fini(&quotas->stripes[i].index);
+        lanepool_i_mutex_fini(&quotas->stripes[i].lock);
+    }
+    lanepool_i_deallocate(quotas->allocator, quotas->stripes,
+                          LANEPOOL_I_QUOTA_STRIPES * sizeof *quotas->stripes);
+}
+
+static bool init_stripe(lanepool_i_quota_stripe *stripe, uint64_t seed,
+                        const lanepool_allocator *allocator)
+{
+    stripe->merges = 0;
+    if (!lanepool_i_key_index_init(&stripe->index, seed, allocator))
+        return false;
+    if (lanepool_i_mutex_init(&stripe->lock, LANEPOOL_I_LOCK_LANE_QUOTAS))
+        return true;
+    lanepool_i_key_index_fini(&stripe->index);
+    return false;
+}
 
 bool lanepool_i_lane_quotas_init(lanepool_i_lane_quotas *quotas, uint64_t seed, size_t pending_max,
                                  const lanepool_allocator *allocator)
 {
     quotas->pending_max = pending_max;
     quotas->walk = 0;
-    return lanepool_i_key_index_init(&quotas->index, seed, allocator);
+    quotas->allocator = allocator;
+    quotas->stripes =
+        lanepool_i_allocate(allocator, LANEPOOL_I_QUOTA_STRIPES * sizeof *quotas->stripes);
+    if (quotas->stripes == NULL)
+        return false;
+    for (size_t i = 0; i < LANEPOOL_I_QUOTA_STRIPES; i++) {
+        if (init_stripe(&quotas->stripes[i], seed, allocator))
+            continue;
+        fini_stripes(quotas, i);
+        quotas->stripes = NULL;
+        return false;
+    }
+    return true;
 }
 
 void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
                                  void (*visit)(lanepool_i_key *key, void *context), void *context)
 {
-    lanepool_i_key_index_each(&quotas->index, visit, context);
-    lanepool_i_key_index_fini(&quotas->index);
+    if (quotas->stripes == NULL)
+        return;
+    for (size_t i = 0; i < LANEPOOL_I_QUOTA_STRIPES; i++)
+        lanepool_i_key_index_each(&quotas->stripes[i].index, visit, context);
+    fini_stripes(quotas, LANEPOOL_I_QUOTA_STRIPES);
 }
 
-static void chain_spare(lanepool_i_lane_quota *quota, lanepool_i_key **spare)
+/* --- locks --- */
+
+static void lock_stripes(lanepool_i_lane_quotas *quotas, stripe_set set)
 {
-    quota->key.next = *spare;
-    *spare = &quota->key;
+    for (; set != 0; set &= set - 1)
+        lanepool_i_mutex_lock(&quotas->stripes[__builtin_ctz(set)].lock);
+}
+
+static void unlock_stripes(lanepool_i_lane_quotas *quotas, stripe_set set)
+{
+    for (; set != 0; set &= set - 1)
+        lanepool_i_mutex_unlock(&quotas->stripes[__builtin_ctz(set)].lock);
+}
+
+static stripe_set stripes_of_charge(lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota *const *charged = lanepool_i_charge_quotas(charge);
+    stripe_set set = 0;
+    for (size_t i = 0; i < charge->count; i++)
+        set |= (stripe_set)1 << stripe_number(&charged[i]->key);
+    return set;
+}
+
+/* --- the table --- */
+
+static lanepool_i_lane_quota *find_locked(const lanepool_i_quota_stripe *stripe,
+                                          const lanepool_i_key *key)
+{
+    return (lanepool_i_lane_quota *)lanepool_i_key_index_find(&stripe->index, key);
 }
 
 lanepool_i_lane_quota *lanepool_i_lane_quotas_reference(lanepool_i_lane_quotas *quotas,
-                                                        lanepool_i_lane_quota *candidate,
-                                                        lanepool_i_key **spare)
+                                                        const lanepool_i_key *key)
 {
-    lanepool_i_lane_quota *quota =
-        (lanepool_i_lane_quota *)lanepool_i_key_index_find(&quotas->index, &candidate->key);
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_lane_quota *quota = find_locked(stripe, key);
+    if (quota != NULL)
+        quota->references++;
+    lanepool_i_mutex_unlock(&stripe->lock);
+    return quota;
+}
+
+/* The last access of a task that ends is its change of `ended`. It happens before this read, so the
+ * quota may be freed. */
+static bool is_idle_quota(const struct lanepool_i_lane *front)
+{
+    const lanepool_i_lane_quota *quota = (const lanepool_i_lane_quota *)front;
+    return quota->references == 0 && quota->pending_max == 0 &&
+           quota->admitted == load_acquire(&quota->ended);
+}
+
+lanepool_i_lane_quota *lanepool_i_lane_quotas_add(lanepool_i_lane_quotas *quotas,
+                                                  lanepool_i_lane_quota *candidate,
+                                                  lanepool_i_key **spare)
+{
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, &candidate->key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_lane_quota *quota = find_locked(stripe, &candidate->key);
     if (quota == NULL) {
         quota = candidate;
-        lanepool_i_key_index_add(&quotas->index, &quota->key);
+        quota->references = 1;
+        lanepool_i_key_index_add(&stripe->index, &quota->key);
+        lanepool_i_key_index_sweep(&stripe->index, SWEPT_FOR_EACH_ADDED, false, is_idle_quota,
+                                   spare);
     } else {
-        chain_spare(candidate, spare);
+        quota->references++;
+        candidate->key.next = *spare;
+        *spare = &candidate->key;
     }
-    quota->references++;
+    lanepool_i_mutex_unlock(&stripe->lock);
     return quota;
 }
 
 void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
-                                        lanepool_i_lane_quota *quota, lanepool_i_key **spare)
+                                        lanepool_i_lane_quota *quota)
 {
-    if (--quota->references > 0 || quota->pending_max != 0)
-        return;
-    lanepool_i_key_index_remove(&quotas->index, &quota->key);
-    chain_spare(quota, spare);
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, &quota->key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    quota->references--;
+    lanepool_i_mutex_unlock(&stripe->lock);
 }
 
-/* A quota without a reference is new; the others were named by handles, which have references. A
- * walk number of its own detects duplicates. */
-void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
-                                  lanepool_i_key **spare)
+/* The number of the merge, which is the stripe's own, detects duplicates. */
+void lanepool_i_lane_quotas_merge(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
 {
-    size_t count = 0;
-    lanepool_i_lane_quotas_begin_walk(quotas);
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    stripe_set set = stripes_of_charge(charge);
+    uint32_t count = 0;
+    lock_stripes(quotas, set);
+    for (stripe_set left = set; left != 0; left &= left - 1)
+        quotas->stripes[__builtin_ctz(left)].merges++;
     for (size_t i = 0; i < charge->count; i++) {
-        lanepool_i_lane_quota *quota = charge->quotas[i];
-        if (quota->references == 0)
-            quota = lanepool_i_lane_quotas_reference(quotas, quota, spare);
-        else
-            quota->references++;
-        if (quota->seen == quotas->walk) {
+        lanepool_i_lane_quota *quota = charged[i];
+        uint64_t merge = stripe_of(quotas, &quota->key)->merges;
+        if (quota->merged == merge) {
             quota->references--;
             continue;
         }
-        quota->seen = quotas->walk;
-        charge->quotas[count++] = quota;
+        quota->merged = merge;
+        charged[count++] = quota;
     }
+    unlock_stripes(quotas, set);
     charge->count = count;
 }
 
-void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
-                                  lanepool_i_key **spare)
+/* --- counting --- */
+
+static uint64_t max_of(const lanepool_i_lane_quotas *quotas, const lanepool_i_lane_quota *quota)
 {
-    for (size_t i = 0; i < charge->count; i++) {
-        charge->quotas[i]->pending -= charge->counted;
-        lanepool_i_lane_quotas_unreference(quotas, charge->quotas[i], spare);
+    return quota->pending_max != 0 ? quota->pending_max : quotas->pending_max;
+}
+
+/* In the total order: a submitter that finds no room has raised `waiting` before, or does so and
+ * checks once more. */
+static bool find_room(const lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota)
+{
+    uint64_t ended = load_seq(&quota->ended);
+    uint64_t most = max_of(quotas, quota);
+    quota->room_until = most < UINT64_MAX - ended ? ended + most : UINT64_MAX;
+    return quota->admitted < quota->room_until;
+}
+
+static inline bool has_room(const lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota)
+{
+    return __builtin_expect(quota->admitted < quota->room_until, 1) || find_room(quotas, quota);
+}
+
+/* Relaxed: a blocked submitter raises *waiting before it locks the stripes to check its quotas. So
+ * if it has checked them before, this thread sees that it waits. */
+static bool is_nobody_waiting(const _Atomic uint32_t *waiting)
+{
+    return waiting == NULL || load_relaxed(waiting) == 0;
+}
+
+bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas,
+                                       const lanepool_i_key *const *keys, size_t count,
+                                       const _Atomic uint32_t *waiting, lanepool_i_charge *charge)
+{
+    stripe_set set = 0;
+    for (size_t i = 0; i < count; i++)
+        set |= (stripe_set)1 << stripe_number(keys[i]);
+    lock_stripes(quotas, set);
+    bool fits = is_nobody_waiting(waiting);
+    uint32_t found = 0;
+    for (size_t i = 0; i < count && fits; i++) {
+        lanepool_i_lane_quota *quota = find_locked(stripe_of(quotas, keys[i]), keys[i]);
+        fits = quota != NULL && (has_room(quotas, quota) || (i > 0 && PLANTED(LANE_OVERFILLED)));
+        if (i == 0 || quota != charge->quotas[0])
+            charge->quotas[found++] = quota;
     }
+    for (size_t i = 0; i < found && fits; i++)
+        charge->quotas[i]->admitted++;
+    unlock_stripes(quotas, set);
+    charge->has_block = false;
+    charge->counted = fits;
+    charge->count = fits ? found : 0;
+    return fits;
+}
+
+static bool have_room(const lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    for (size_t i = 0; i < charge->count; i++)
+        if (!has_room(quotas, charged[i]) && !(i > 0 && PLANTED(LANE_OVERFILLED)))
+            return false;
+    return true;
+}
+
+static void count_locked(lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    for (size_t i = 0; i < charge->count; i++) {
+        charged[i]->admitted++;
+        charged[i]->references--;
+    }
+    charge->counted = true;
+}
+
+bool lanepool_i_lane_quotas_count(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
+                                  const _Atomic uint32_t *waiting)
+{
+    stripe_set set = stripes_of_charge(charge);
+    lock_stripes(quotas, set);
+    bool fits = is_nobody_waiting(waiting) && have_room(quotas, charge);
+    if (fits)
+        count_locked(charge);
+    unlock_stripes(quotas, set);
+    return fits;
+}
+
+void lanepool_i_lane_quotas_force(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
+{
+    stripe_set set = stripes_of_charge(charge);
+    lock_stripes(quotas, set);
+    count_locked(charge);
+    unlock_stripes(quotas, set);
+}
+
+/* In the total order: the thread reads next whether submitters wait. Release: the quota may be
+ * freed at once. */
+void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    for (size_t i = 0; i < charge->count; i++)
+        if (charge->counted)
+            (void)fetch_add_seq(&charged[i]->ended, 1);
+        else
+            lanepool_i_lane_quotas_unreference(quotas, charged[i]);
 }
 
 void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas)
@@ -86,31 +294,61 @@ void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas)
     quotas->walk++;
 }
 
-bool lanepool_i_lane_quotas_fit(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
+bool lanepool_i_lane_quotas_count_in_turn(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
 {
-    bool fits = true;
-    for (size_t i = 0; charge != NULL && i < charge->count && fits; i++) {
-        const lanepool_i_lane_quota *quota = charge->quotas[i];
-        bool has_room = quota->pending < lanepool_i_lane_quota_max(quotas, quota) ||
-                        (i > 0 && PLANTED(LANE_OVERFILLED));
-        fits = has_room && quota->seen != quotas->walk;
-    }
-    for (size_t i = 0; !fits && i < charge->count; i++)
-        charge->quotas[i]->seen = quotas->walk;
-    return fits;
-}
-
-void lanepool_i_lane_quotas_count(lanepool_i_charge *charge)
-{
-    if (charge == NULL)
-        return;
-    charge->counted = true;
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    bool is_first = true;
+    for (size_t i = 0; i < charge->count && is_first; i++)
+        is_first = charged[i]->seen != quotas->walk;
+    if (is_first && lanepool_i_lane_quotas_count(quotas, charge, NULL))
+        return true;
     for (size_t i = 0; i < charge->count; i++)
-        charge->quotas[i]->pending++;
+        charged[i]->seen = quotas->walk;
+    return false;
 }
 
-const lanepool_i_lane_quota *lanepool_i_lane_quotas_find(const lanepool_i_lane_quotas *quotas,
-                                                         const lanepool_i_key *key)
+/* --- limits and snapshots --- */
+
+void lanepool_i_lane_quotas_set_max(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
+                                    uint64_t pending_max)
 {
-    return (const lanepool_i_lane_quota *)lanepool_i_key_index_find(&quotas->index, key);
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, &quota->key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    quota->pending_max = pending_max;
+    quota->room_until = 0;
+    lanepool_i_mutex_unlock(&stripe->lock);
+}
+
+void lanepool_i_lane_quotas_read(lanepool_i_lane_quotas *quotas, const lanepool_i_key *key,
+                                 uint64_t *pending, uint64_t *pending_max)
+{
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    const lanepool_i_lane_quota *quota = find_locked(stripe, key);
+    *pending = quota != NULL ? quota->admitted - load_acquire(&quota->ended) : 0;
+    *pending_max = quota != NULL ? max_of(quotas, quota) : quotas->pending_max;
+    lanepool_i_mutex_unlock(&stripe->lock);
+}
+
+/* --- trimming --- */
+
+bool lanepool_i_lane_quotas_trim_some(lanepool_i_lane_quotas *quotas, lanepool_i_quota_trim *trim,
+                                      lanepool_i_key **spare)
+{
+    if (trim->stripe == LANEPOOL_I_QUOTA_STRIPES)
+        return false;
+    lanepool_i_quota_stripe *stripe = &quotas->stripes[trim->stripe];
+    lanepool_i_mutex_lock(&stripe->lock);
+    bool more = true;
+    if (trim->swept < stripe->index.bucket_count)
+        lanepool_i_key_index_sweep(&stripe->index, LANEPOOL_I_TRIM_BUCKETS, true, is_idle_quota,
+                                   spare);
+    else
+        more = lanepool_i_key_index_shrink(&stripe->index, LANEPOOL_I_TRIM_BUCKETS);
+    lanepool_i_mutex_unlock(&stripe->lock);
+    if (more)
+        trim->swept += LANEPOOL_I_TRIM_BUCKETS;
+    else
+        *trim = (lanepool_i_quota_trim){ .stripe = trim->stripe + 1 };
+    return true;
 }

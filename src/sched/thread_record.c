@@ -133,7 +133,7 @@ static void collect_record_locked(lanepool_i_thread_records *records,
         records->finished[i] += load_relaxed(&gone->finished[i]);
     records->latched += load_relaxed(&gone->latched);
     records->readied += load_relaxed(&gone->readied);
-    records->admitted += gone->admitted;
+    records->admitted += gone->admitted + gone->lane_credits;
     records->lanes += gone->lanes;
     records->attempts += gone->attempts;
     lanepool_i_slab_flush(records->slab, &gone->cache);

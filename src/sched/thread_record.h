@@ -33,7 +33,8 @@ struct lanepool_i_thread_record {
     uint64_t admitted;                  /* T: credits: tasks that it may submit without asking */
     uint64_t lanes;                     /* T: lanes reserved and not used yet */
     uint64_t attempts;                  /* T: records of failures, reserved and not used yet */
-    lanepool_i_charge *charge;          /* T: the charge of an admitted task that is being built */
+    uint64_t lane_credits;              /* T: in place of `admitted`, in a pool with lane limits */
+    lanepool_i_charge charge;           /* T: of a task that is not built yet */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; never dereferenced */
     lanepool_run *run;                  /* T: the innermost call of a task of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: tasks being called, innermost first */

@@ -1,18 +1,18 @@
 /* Admission with limits per lane: a full lane blocks only the submitters of that lane. */
 #include "lanepool/pool.h"
-#include "support/memory.h"
 #include "unit/admission_threads.h"
 
 enum { SEED = 7, CHARGES = 8 };
+
+static const uint64_t past = 1;
 
 /* Each key may have one pending task. */
 struct lanes {
     struct fixture all;
     lanepool_i_lane_quotas quotas;
     lanepool_i_lane_quota made[CHARGES];
-    lanepool_i_charge *charges[CHARGES];
+    lanepool_i_charge charges[CHARGES];
     size_t count;
-    lanepool_i_key *spare;
 };
 
 static void lanes_init(struct lanes *lanes, size_t pool_limit)
@@ -32,25 +32,19 @@ static void lanes_fini(struct lanes *lanes)
 {
     fixture_fini(&lanes->all);
     lanepool_i_lane_quotas_fini(&lanes->quotas, ignore_key, NULL);
-    for (size_t i = 0; i < lanes->count; i++) {
-        free(lanes->charges[i]);
-    }
 }
 
 /* Returns the charge of a new task that claims the key. */
 static lanepool_i_charge *charge_for(struct lanes *lanes, uint64_t id)
 {
-    lanepool_i_charge *charge = memory_get(1, sizeof *charge + sizeof charge->quotas[0]);
-    lanepool_i_lane_quota *quota = &lanes->made[lanes->count];
+    lanepool_i_charge *charge = &lanes->charges[lanes->count];
+    lanepool_i_lane_quota *quota = &lanes->made[lanes->count++];
+    lanepool_i_key *spare = NULL;
 
     quota->key.value.id = id;
     lanepool_i_key_set_hash(&quota->key,
                             lanepool_i_key_index_hash_word(SEED, id, LANEPOOL_I_TYPE_ID));
-    charge->quotas[charge->count++] = quota;
-    lanes->charges[lanes->count++] = charge;
-    lanepool_i_mutex_lock(&lanes->all.admission.lock);
-    lanepool_i_lane_quotas_enter(&lanes->quotas, charge, &lanes->spare);
-    lanepool_i_mutex_unlock(&lanes->all.admission.lock);
+    charge->quotas[charge->count++] = lanepool_i_lane_quotas_add(&lanes->quotas, quota, &spare);
     return charge;
 }
 
@@ -62,9 +56,7 @@ static bool try_charge(struct lanes *lanes, lanepool_i_charge *charge)
 /* A task of this charge ends. */
 static void end_charge(struct lanes *lanes, lanepool_i_charge *charge)
 {
-    lanepool_i_mutex_lock(&lanes->all.admission.lock);
-    lanepool_i_lane_quotas_leave(&lanes->quotas, charge, &lanes->spare);
-    lanepool_i_mutex_unlock(&lanes->all.admission.lock);
+    lanepool_i_lane_quotas_leave(&lanes->quotas, charge);
     finish(&lanes->all, 1);
 }
 
@@ -84,18 +76,53 @@ Test(lane_admission, a_full_lane_refuses_and_others_admit)
     lanes_fini(&lanes);
 }
 
-Test(lane_admission, the_pools_limit_holds_too_and_each_task_asks)
+Test(lane_admission, the_pools_limit_holds_too)
+{
+    struct lanes lanes;
+    lanepool_i_charge *first;
+
+    lanes_init(&lanes, 1);
+    first = charge_for(&lanes, 1);
+    expect(try_charge(&lanes, first));
+    expect(!try_charge(&lanes, charge_for(&lanes, 2)));
+    end_charge(&lanes, first);
+    expect(try_charge(&lanes, charge_for(&lanes, 2)));
+    lanes_fini(&lanes);
+}
+
+Test(lane_admission, a_thread_has_credits_for_the_pool_and_asks_for_its_lanes)
 {
     struct lanes lanes;
 
-    lanes_init(&lanes, 5000); /* without limits per lane a credit would have 4 tasks */
-    expect(lanepool_i_admission_is_exact(&lanes.all.admission));
+    lanes_init(&lanes, 5000); /* a credit has 4 tasks */
     expect(try_charge(&lanes, charge_for(&lanes, 1)));
+    expect_eq(lanes.all.record->lane_credits, 3);
     expect_eq(lanes.all.record->admitted, 0);
+    expect(!try_charge(&lanes, charge_for(&lanes, 1)));
+    expect_eq(lanes.all.record->lane_credits, 3);
+    expect(try_charge(&lanes, NULL));
+    expect_eq(lanes.all.record->lane_credits, 2);
     lanes_fini(&lanes);
-    lanes_init(&lanes, 1);
-    expect(try_charge(&lanes, charge_for(&lanes, 1)));
-    expect(!try_charge(&lanes, charge_for(&lanes, 2)));
+}
+
+Test(lane_admission, a_submitter_that_waits_for_a_lane_has_no_credits)
+{
+    enum { POOL_LIMIT = 2048 }; /* a credit has 2 tasks */
+    struct lanes lanes;
+    lanepool_i_charge *first;
+
+    lanes_init(&lanes, POOL_LIMIT);
+    first = charge_for(&lanes, 1);
+    expect(try_charge(&lanes, first));
+    expect_eq(lanes.all.record->lane_credits, 1);
+    expect_eq(lanepool_i_admission_wait(&lanes.all.admission, lanes.all.record,
+                                        charge_for(&lanes, 1), past),
+              LANEPOOL_TIMED_OUT);
+    expect_eq(lanes.all.record->lane_credits, 0);
+    for (size_t i = 1; i < POOL_LIMIT; i++) {
+        expect(try_charge(&lanes, NULL));
+    }
+    expect(!try_charge(&lanes, NULL));
     lanes_fini(&lanes);
 }
 

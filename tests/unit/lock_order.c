@@ -44,6 +44,11 @@ Test(lock_order, later_locks_may_be_taken)
     expect(is_accepted(LANEPOOL_I_LOCK_FUTURE, LANEPOOL_I_LOCK_GROUP));
 }
 
+Test(lock_order, several_stripes_of_quotas_may_be_locked)
+{
+    expect(is_accepted(LANEPOOL_I_LOCK_LANE_QUOTAS, LANEPOOL_I_LOCK_LANE_QUOTAS));
+}
+
 #if defined(LANEPOOL_CHECKED)
 Test(lock_order, an_earlier_lock_ends_a_checked_build)
 {
