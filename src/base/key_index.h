@@ -189,16 +189,24 @@ lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_index *index,
 lanepool_i_key *lanepool_i_key_bucket_find_word(lanepool_i_key_bucket *bucket, uint64_t value,
                                                 uint32_t type);
 
-/* Finds a key that is a number or an address. */
-static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_key_index *index,
-                                                             uint64_t value, uint32_t type)
+/* Finds a key with this hash that is a number or an address. */
+static inline lanepool_i_key *lanepool_i_key_index_find_hashed(const lanepool_i_key_index *index,
+                                                               uint32_t hash, uint64_t value,
+                                                               uint32_t type)
 {
-    uint32_t hash = lanepool_i_key_index_hash_word(index->seed, value, type);
     lanepool_i_key_bucket *bucket = lanepool_i_key_index_bucket_of(index, hash);
     lanepool_i_key_slot *home = lanepool_i_bucket_home(bucket, hash);
     if (__builtin_expect(lanepool_i_slot_has(home, value, type), 1))
         return lanepool_i_slot_found(home);
     return lanepool_i_key_bucket_find_word(bucket, value, type);
+}
+
+/* Finds a key that is a number or an address. */
+static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_key_index *index,
+                                                             uint64_t value, uint32_t type)
+{
+    uint32_t hash = lanepool_i_key_index_hash_word(index->seed, value, type);
+    return lanepool_i_key_index_find_hashed(index, hash, value, type);
 }
 
 /* Adds a key that is not in the index yet. */

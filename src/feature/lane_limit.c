@@ -82,7 +82,10 @@ static void give_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
 static void end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                        lanepool_i_charge *charge)
 {
-    lanepool_i_lane_quotas_leave(&pool->lane_quotas, charge);
+    if (charge->counted)
+        lanepool_i_charge_end(charge);
+    else
+        lanepool_i_lane_quotas_drop(&pool->lane_quotas, charge);
     give_charge(pool, record, charge);
 }
 
@@ -122,6 +125,16 @@ static lanepool_status reference_quotas(lanepool_pool *pool, lanepool_i_thread_r
     return LANEPOOL_OK;
 }
 
+/* Returns the claim's key, perhaps made in *made. Returns NULL if memory cannot be allocated. */
+static inline const lanepool_i_key *key_of_claim(lanepool_pool *pool,
+                                                 lanepool_i_thread_record *record,
+                                                 const lanepool_claim *claim, lanepool_i_key *made)
+{
+    if (claim->key.type == LANEPOOL_KEY_LANE)
+        return &claim->key.lane->quota->key;
+    return lanepool_i_key_of_program(pool, record, claim->key, made) ? made : NULL;
+}
+
 /* The common case: the keys have quotas, these have room, and no submitter waits. */
 static bool count_at_once(lanepool_pool *pool, lanepool_i_thread_record *record,
                           const lanepool_task *task, lanepool_i_charge *charge)
@@ -129,17 +142,13 @@ static bool count_at_once(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_key made[LANEPOOL_I_CHARGED_INLINE];
     const lanepool_i_key *keys[LANEPOOL_I_CHARGED_INLINE];
     size_t count = 0;
-    for (; count < task->claim_count; count++) {
-        lanepool_key key = task->claims[count].key;
-        keys[count] = &made[count];
-        if (key.type == LANEPOOL_KEY_LANE)
-            keys[count] = &key.lane->quota->key;
-        else if (!lanepool_i_key_of_program(pool, record, key, &made[count]))
-            break;
+    bool has_keys = true;
+    for (; count < task->claim_count && has_keys; count += has_keys) {
+        keys[count] = key_of_claim(pool, record, &task->claims[count], &made[count]);
+        has_keys = keys[count] != NULL;
     }
-    bool counted = count == task->claim_count &&
-                   lanepool_i_lane_quotas_count_keys(&pool->lane_quotas, keys, count,
-                                                     &pool->admission.waiting, charge);
+    bool counted = has_keys && lanepool_i_lane_quotas_count_keys(&pool->lane_quotas, keys, count,
+                                                                 &pool->admission.waiting, charge);
     while (count-- > 0)
         if (keys[count] == &made[count])
             give_key(pool, record, &made[count]);
@@ -202,10 +211,14 @@ static void move_charge(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_t
     *charge_of(pool, receiver) = take_charge(pool, task);
 }
 
+/* A plain task's charge has no block. */
 static void end_charge_of(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task)
 {
-    end_charge(pool, record, charge_of(pool, task));
+    if (lanepool_i_task_is_wide(task))
+        end_charge(pool, record, charge_of(pool, task));
+    else
+        lanepool_i_charge_end(lanepool_i_features_plain_room(task));
 }
 
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -6,6 +6,8 @@
 /* Bits of a hash that name neither a bucket of a small index nor a slot. */
 #define STRIPE_SHIFT         24
 #define SWEPT_FOR_EACH_ADDED ((size_t)2)
+/* With no more quotas than this in a stripe, idle ones are removed only by a trim. */
+#define RESERVE (LANEPOOL_I_RESERVE_LANES / LANEPOOL_I_QUOTA_STRIPES)
 
 _Static_assert(LANEPOOL_I_QUOTA_STRIPES <= LANEPOOL_I_STRIPES_MAX,
                "a thread may hold the locks of all stripes");
@@ -103,10 +105,14 @@ static stripe_set stripes_of_charge(lanepool_i_charge *charge)
 
 /* --- the table --- */
 
-static lanepool_i_lane_quota *find_locked(const lanepool_i_quota_stripe *stripe,
-                                          const lanepool_i_key *key)
+static inline lanepool_i_lane_quota *find_locked(const lanepool_i_quota_stripe *stripe,
+                                                 const lanepool_i_key *key)
 {
-    return (lanepool_i_lane_quota *)lanepool_i_key_index_find(&stripe->index, key);
+    return (
+        lanepool_i_lane_quota *)(key->type == LANEPOOL_I_TYPE_BYTES
+                                     ? lanepool_i_key_index_find(&stripe->index, key)
+                                     : lanepool_i_key_index_find_hashed(&stripe->index, key->hash,
+                                                                        key->value.id, key->type));
 }
 
 lanepool_i_lane_quota *lanepool_i_lane_quotas_reference(lanepool_i_lane_quotas *quotas,
@@ -141,8 +147,9 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_add(lanepool_i_lane_quotas *quotas
         quota = candidate;
         quota->references = 1;
         lanepool_i_key_index_add(&stripe->index, &quota->key);
-        lanepool_i_key_index_sweep(&stripe->index, SWEPT_FOR_EACH_ADDED, false, is_idle_quota,
-                                   spare);
+        if (stripe->index.key_count > RESERVE)
+            lanepool_i_key_index_sweep(&stripe->index, SWEPT_FOR_EACH_ADDED, false, is_idle_quota,
+                                       spare);
     } else {
         quota->references++;
         candidate->key.next = *spare;
@@ -213,29 +220,43 @@ static bool is_nobody_waiting(const _Atomic uint32_t *waiting)
     return waiting == NULL || load_relaxed(waiting) == 0;
 }
 
+/* `count` is a constant in each call. */
+static inline bool count_keys(size_t count, lanepool_i_lane_quotas *quotas,
+                              const lanepool_i_key *const *keys, const _Atomic uint32_t *waiting,
+                              lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota *found[LANEPOOL_I_CHARGED_INLINE] = { NULL };
+    stripe_set set = 0;
+    if (count == 1)
+        lanepool_i_mutex_lock(&stripe_of(quotas, keys[0])->lock);
+    for (size_t i = 0; count > 1 && i < count; i++)
+        set |= (stripe_set)1 << stripe_number(keys[i]);
+    lock_stripes(quotas, set);
+    bool fits = is_nobody_waiting(waiting);
+    for (size_t i = 0; i < count && fits; i++) {
+        found[i] = find_locked(stripe_of(quotas, keys[i]), keys[i]);
+        fits =
+            found[i] != NULL && (has_room(quotas, found[i]) || (i > 0 && PLANTED(LANE_OVERFILLED)));
+    }
+    size_t charged = count > 1 && found[1] == found[0] ? 1 : count;
+    for (size_t i = 0; i < charged && fits; i++)
+        found[i]->admitted++;
+    if (count == 1)
+        lanepool_i_mutex_unlock(&stripe_of(quotas, keys[0])->lock);
+    unlock_stripes(quotas, set);
+    if (fits)
+        *charge = (lanepool_i_charge){ .count = (uint32_t)charged,
+                                       .counted = true,
+                                       .quotas = { found[0], found[1] } };
+    return fits;
+}
+
 bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas,
                                        const lanepool_i_key *const *keys, size_t count,
                                        const _Atomic uint32_t *waiting, lanepool_i_charge *charge)
 {
-    stripe_set set = 0;
-    for (size_t i = 0; i < count; i++)
-        set |= (stripe_set)1 << stripe_number(keys[i]);
-    lock_stripes(quotas, set);
-    bool fits = is_nobody_waiting(waiting);
-    uint32_t found = 0;
-    for (size_t i = 0; i < count && fits; i++) {
-        lanepool_i_lane_quota *quota = find_locked(stripe_of(quotas, keys[i]), keys[i]);
-        fits = quota != NULL && (has_room(quotas, quota) || (i > 0 && PLANTED(LANE_OVERFILLED)));
-        if (i == 0 || quota != charge->quotas[0])
-            charge->quotas[found++] = quota;
-    }
-    for (size_t i = 0; i < found && fits; i++)
-        charge->quotas[i]->admitted++;
-    unlock_stripes(quotas, set);
-    charge->has_block = false;
-    charge->counted = fits;
-    charge->count = fits ? found : 0;
-    return fits;
+    return count == 1 ? count_keys(1, quotas, keys, waiting, charge)
+                      : count_keys(2, quotas, keys, waiting, charge);
 }
 
 static bool have_room(const lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
@@ -277,16 +298,11 @@ void lanepool_i_lane_quotas_force(lanepool_i_lane_quotas *quotas, lanepool_i_cha
     unlock_stripes(quotas, set);
 }
 
-/* In the total order: the thread reads next whether submitters wait. Release: the quota may be
- * freed at once. */
-void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
+void lanepool_i_lane_quotas_drop(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
 {
     lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
     for (size_t i = 0; i < charge->count; i++)
-        if (charge->counted)
-            (void)fetch_add_seq(&charged[i]->ended, 1);
-        else
-            lanepool_i_lane_quotas_unreference(quotas, charged[i]);
+        lanepool_i_lane_quotas_unreference(quotas, charged[i]);
 }
 
 void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas)

@@ -13,9 +13,9 @@
  *
  * A charge that was not counted yet has a reference to each of its quotas, and so has a handle. A
  * quota without references and without pending tasks, which has no limit of its own, is *idle*.
- * Idle quotas stay in the table for a while. Each quota that is added sweeps a part of its stripe,
- * as the table of lanes is swept: an idle quota goes if no submitter has found it since the last
- * sweep.
+ * Idle quotas stay in the table for a while, as idle lanes do. In a stripe with many quotas, each
+ * one that is added sweeps some of them: an idle quota is removed if no submitter has found it
+ * since the last sweep. A trim removes all idle ones.
  *
  * The memory of quotas is allocated before, and freed after, without a lock (lane_limit.c). Only
  * the buckets of an index are allocated and freed under the lock, a few at a time.
@@ -98,7 +98,7 @@ void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
 /* Removes duplicates from a charge with references. O(claims). */
 void lanepool_i_lane_quotas_merge(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
 
-/* Counts a task with at most CHARGED_INLINE claims, and fills its charge. Returns false, and
+/* Counts a task with one or two claims, and fills its charge. Returns false, and
  * changes nothing, if a key has no quota, a quota has no room, or *waiting is not 0. */
 bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas,
                                        const lanepool_i_key *const *keys, size_t count,
@@ -109,8 +109,17 @@ bool lanepool_i_lane_quotas_count(lanepool_i_lane_quotas *quotas, lanepool_i_cha
                                   const _Atomic uint32_t *waiting);
 /* Counts the task in the same way, even if there is no room. */
 void lanepool_i_lane_quotas_force(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
-/* Ends a charge: the task no longer counts, or the references of one not counted are dropped. */
-void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
+/* Drops the references of a charge that was not counted. */
+void lanepool_i_lane_quotas_drop(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
+
+/* The task of a counted charge counts no more. In the total order: the thread reads next whether
+ * submitters wait. Release: an idle quota may be freed at once. */
+static inline void lanepool_i_charge_end(lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
+    for (size_t i = 0; i < charge->count; i++)
+        (void)fetch_add_seq(&charged[i]->ended, 1);
+}
 
 /* In these two the caller holds the admission's lock. */
 

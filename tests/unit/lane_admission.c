@@ -56,7 +56,7 @@ static bool try_charge(struct lanes *lanes, lanepool_i_charge *charge)
 /* A task of this charge ends. */
 static void end_charge(struct lanes *lanes, lanepool_i_charge *charge)
 {
-    lanepool_i_lane_quotas_leave(&lanes->quotas, charge);
+    lanepool_i_charge_end(charge);
     finish(&lanes->all, 1);
 }
 
