@@ -124,6 +124,14 @@ static inline uint32_t lanepool_i_key_index_hash_word(uint64_t seed, uint64_t va
     return lanepool_i_key_index_finish_hash(lanepool_i_key_index_mix(value ^ seed, seed + type));
 }
 
+/* Makes a key that is a number or an address, and belongs to no lane. */
+static inline lanepool_i_key lanepool_i_key_of_word(uint64_t seed, uint64_t value, uint32_t type)
+{
+    lanepool_i_key key = { .value.id = value, .type = type & 3u };
+    lanepool_i_key_set_hash(&key, lanepool_i_key_index_hash_word(seed, value, type));
+    return key;
+}
+
 uint32_t lanepool_i_key_index_hash_bytes(uint64_t seed, const void *data, size_t size);
 
 static inline size_t lanepool_i_key_index_segment(size_t bucket)

@@ -24,6 +24,8 @@ bool lanepool_i_submit_is_open(const lanepool_pool *pool, bool inside)
 static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      lanepool_i_charge *charge, lanepool_i_terms terms)
 {
+    if (lanepool_i_admission_is_counted(record, charge))
+        return LANEPOOL_OK;
     bool inside = lanepool_i_thread_is_inside_pool(record);
     if (lanepool_i_admission_try(&pool->admission, record, charge))
         return LANEPOOL_OK;

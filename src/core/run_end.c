@@ -55,7 +55,7 @@ void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_i_task *task, uint64_t word)
 {
     pool->slots.in_plain->dispose(pool, record, task);
-    lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_ROOMY_PLAIN_CLASS);
+    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
 }
 
 void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,

@@ -184,8 +184,8 @@ lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thr
                                              const lanepool_task *task, lanepool_i_task **built)
 {
     lanepool_i_task *block;
-    lanepool_status status =
-        lanepool_i_build_plain(pool, record, task, LANEPOOL_I_ROOMY_PLAIN_CLASS, &block);
+    size_t class = task->claim_count > 1 ? LANEPOOL_I_ROOMY_CLASS : LANEPOOL_I_PLAIN_CLASS;
+    lanepool_status status = lanepool_i_build_plain(pool, record, task, class, &block);
     if (status != LANEPOOL_OK)
         return status;
     status = pool->slots.in_plain->build(pool, record, task, block);

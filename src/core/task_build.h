@@ -88,7 +88,10 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
         lanepool_i_slab_take(&pool->slab, &record->cache, class, sizeof *block);
     if (block == NULL)
         return LANEPOOL_NOMEM;
-    atomic_init(&block->as.plain[0].next, (uintptr_t)lanepool_i_slab_early(block));
+    const void *early = lanepool_i_slab_early(block);
+    atomic_init(&block->as.plain[0].next, (uintptr_t)early);
+    if (class != LANEPOOL_I_PLAIN_CLASS)
+        lanepool_i_prefetch((const char *)early + sizeof *block);
     block->function = task->function;
     block->context = task->context;
     for (size_t i = 0; i < task->claim_count; i++) {

@@ -132,6 +132,11 @@ static inline const lanepool_i_key *key_of_claim(lanepool_pool *pool,
 {
     if (claim->key.type == LANEPOOL_KEY_LANE)
         return &claim->key.lane->quota->key;
+    if (claim->key.type == LANEPOOL_KEY_ID) {
+        *made =
+            lanepool_i_key_of_word(pool->lane_table.index.seed, claim->key.id, LANEPOOL_I_TYPE_ID);
+        return made;
+    }
     return lanepool_i_key_of_program(pool, record, claim->key, made) ? made : NULL;
 }
 
@@ -157,17 +162,30 @@ static bool count_at_once(lanepool_pool *pool, lanepool_i_thread_record *record,
 
 /* --- tasks --- */
 
-/* Where a block has its charge. */
+/* Where a wide task's block has its charge. */
 static lanepool_i_charge *charge_of(const lanepool_pool *pool, lanepool_i_task *block)
 {
-    return lanepool_i_task_is_wide(block)
-               ? lanepool_i_features_room(pool, &lanepool_i_feature_lane_limit, block)
-               : lanepool_i_features_plain_room(block);
+    return lanepool_i_features_room(pool, &lanepool_i_feature_lane_limit, block);
+}
+
+/* The charge of a plain task is counted, so its room has only the quotas. */
+static lanepool_i_charge take_plain_charge(lanepool_i_task *block)
+{
+    lanepool_i_plain_room room = lanepool_i_task_plain_room(block);
+    lanepool_i_charge charge = { .counted = true };
+    for (size_t i = 0; i < room.count; i++) {
+        if (room.at[i] != NULL)
+            charge.quotas[charge.count++] = room.at[i];
+        room.at[i] = NULL;
+    }
+    return charge;
 }
 
 /* Takes the charge out of a block; the caller owns it. */
 static lanepool_i_charge take_charge(const lanepool_pool *pool, lanepool_i_task *block)
 {
+    if (!lanepool_i_task_is_wide(block))
+        return take_plain_charge(block);
     lanepool_i_charge *charge = charge_of(pool, block);
     lanepool_i_charge taken = *charge;
     *charge = (lanepool_i_charge){ .count = 0 };
@@ -195,7 +213,13 @@ static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_recor
                                     const lanepool_task *task, lanepool_i_task *block)
 {
     (void)task;
-    *charge_of(pool, block) = record->charge;
+    if (lanepool_i_task_is_wide(block)) {
+        *charge_of(pool, block) = record->charge;
+    } else {
+        lanepool_i_plain_room room = lanepool_i_task_plain_room(block);
+        for (size_t i = 0; i < room.count; i++)
+            room.at[i] = i < record->charge.count ? record->charge.quotas[i] : NULL;
+    }
     record->charge = (lanepool_i_charge){ .count = 0 };
     return LANEPOOL_OK;
 }
@@ -211,14 +235,17 @@ static void move_charge(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_t
     *charge_of(pool, receiver) = take_charge(pool, task);
 }
 
-/* A plain task's charge has no block. */
 static void end_charge_of(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task)
 {
-    if (lanepool_i_task_is_wide(task))
+    if (lanepool_i_task_is_wide(task)) {
         end_charge(pool, record, charge_of(pool, task));
-    else
-        lanepool_i_charge_end(lanepool_i_features_plain_room(task));
+        return;
+    }
+    lanepool_i_plain_room room = lanepool_i_task_plain_room(task);
+    for (size_t i = 0; i < room.count; i++)
+        if (room.at[i] != NULL)
+            lanepool_i_lane_quota_end(room.at[i]);
 }
 
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -282,7 +309,7 @@ const lanepool_i_feature lanepool_i_feature_lane_limit = {
     .is_wanted = has_lane_limits,
     .offer = LANEPOOL_I_LANE_LIMITS,
     .room_size = sizeof(lanepool_i_charge),
-    .plain_room_size = sizeof(lanepool_i_charge),
+    .has_plain_room = true,
     .admit = charge_task,
     .unadmit = discharge_thread,
     .build = charge_block,

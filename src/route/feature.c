@@ -39,7 +39,7 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->on_clock, feature, feature->on_clock != NULL);
     if (feature->place != NULL)
         slots->in_lanes = feature;
-    if (feature->plain_room_size > 0)
+    if (feature->has_plain_room)
         slots->in_plain = feature;
 }
 

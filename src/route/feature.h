@@ -44,9 +44,9 @@ typedef struct lanepool_i_feature {
     size_t room_size;
     /* More bytes for each entry. Only for the last feature with room; 0 under a rule with kinds. */
     size_t room_per_entry;
-    /* Bytes behind the 64 of each plain task; one feature of a pool at most. The feature's `build`,
-     * `unbuild`, `hand_over` and `dispose` are then called for plain tasks, too. */
-    size_t plain_room_size;
+    /* The feature has room in plain tasks, too (lanepool_i_plain_room); one of a pool at most. Its
+     * `build`, `unbuild`, `hand_over` and `dispose` are then called for plain tasks. */
+    bool has_plain_room;
     /* Observing: initializes the room, when the block is built, and before each later run of a
      * periodic task. */
     void (*init_room)(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block);
@@ -197,12 +197,6 @@ void lanepool_i_features_open(lanepool_pool *pool, const lanepool_i_feature *con
 /* Returns the feature's room in a wide task's block. */
 void *lanepool_i_features_room(const lanepool_pool *pool, const lanepool_i_feature *feature,
                                lanepool_i_task *task);
-
-/* Returns the room of the feature that has room in plain tasks. */
-static inline void *lanepool_i_features_plain_room(lanepool_i_task *task)
-{
-    return task + 1;
-}
 
 /* S: each calls the functions of its name, and undoes them if one of them fails. */
 lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -40,8 +40,8 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
 bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_key source, lanepool_i_key *key)
 {
-    memset(key, 0, sizeof *key);
     if (source.type == LANEPOOL_KEY_BYTES) {
+        memset(key, 0, sizeof *key);
         key->type = LANEPOOL_I_TYPE_BYTES;
         key->value.bytes = lanepool_i_key_bytes_copy(pool, record, source.bytes, source.size);
         if (key->value.bytes == NULL)
@@ -50,10 +50,9 @@ bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *re
         return true;
     }
     bool is_id = source.type == LANEPOOL_KEY_ID;
-    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
-    key->value.id = is_id ? source.id : (uintptr_t)source.pointer;
-    uint64_t seed = pool->lane_table.index.seed;
-    lanepool_i_key_set_hash(key, lanepool_i_key_index_hash_word(seed, key->value.id, key->type));
+    uint64_t value = is_id ? source.id : (uintptr_t)source.pointer;
+    *key = lanepool_i_key_of_word(pool->lane_table.index.seed, value,
+                                  is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER);
     return true;
 }
 

@@ -124,7 +124,7 @@ static bool admit_without_lock(lanepool_i_admission *admission,
                                const lanepool_i_thread_record *record, lanepool_i_charge *charge)
 {
     return record->lane_credits > 0 &&
-           (charge == NULL || charge->count == 0 || charge->counted ||
+           (charge == NULL || charge->count == 0 ||
             lanepool_i_lane_quotas_count(admission->quotas, charge, &admission->waiting));
 }
 

@@ -48,6 +48,14 @@ void lanepool_i_admission_fini(lanepool_i_admission *admission);
 /* In these functions `charge` has entered the quotas; NULL if the task claims nothing, or there are
  * no lane limits. */
 
+/* Admits a task that is counted in its lanes already. Its thread has a credit. Returns false if it
+ * is not counted. */
+static inline bool lanepool_i_admission_is_counted(lanepool_i_thread_record *record,
+                                                   const lanepool_i_charge *charge)
+{
+    record->lane_credits -= charge->counted;
+    return charge->counted;
+}
 /* Admits a task. Returns false if the pool is full, or earlier submitters wait. */
 bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge);

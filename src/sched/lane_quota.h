@@ -112,13 +112,19 @@ void lanepool_i_lane_quotas_force(lanepool_i_lane_quotas *quotas, lanepool_i_cha
 /* Drops the references of a charge that was not counted. */
 void lanepool_i_lane_quotas_drop(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
 
-/* The task of a counted charge counts no more. In the total order: the thread reads next whether
- * submitters wait. Release: an idle quota may be freed at once. */
+/* A task counts no more in the quota. In the total order: the thread reads next whether submitters
+ * wait. Release: an idle quota may be freed at once. */
+static inline void lanepool_i_lane_quota_end(lanepool_i_lane_quota *quota)
+{
+    (void)fetch_add_seq(&quota->ended, 1);
+}
+
+/* The task of a counted charge has ended. */
 static inline void lanepool_i_charge_end(lanepool_i_charge *charge)
 {
     lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
     for (size_t i = 0; i < charge->count; i++)
-        (void)fetch_add_seq(&charged[i]->ended, 1);
+        lanepool_i_lane_quota_end(charged[i]);
 }
 
 /* In these two the caller holds the admission's lock. */

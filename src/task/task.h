@@ -46,6 +46,7 @@ typedef struct lanepool_i_entry {
         lanepool_lane *handle;        /* S: TYPE_LANE */
         struct lanepool_i_lane *lane; /* R: once routed */
         uintptr_t bits;               /* R: `lane` with ENTRY_ bits */
+        void *room;                   /* S: of no entry; see lanepool_i_plain_room */
     } at;
 } lanepool_i_entry;
 
@@ -109,32 +110,32 @@ _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is o
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
 
-#define LANEPOOL_I_COUNTDOWN_MASK    ((uint64_t)7)
-#define LANEPOOL_I_COUNT_SHIFT       3 /* two bits: a plain task's number of entries */
-#define LANEPOOL_I_COUNT_MASK        ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
-#define LANEPOOL_I_WIDE              ((uint64_t)1 << 5)
-#define LANEPOOL_I_MODE_SHIFT        6  /* twice two bits: the modes of a plain task's entries */
-#define LANEPOOL_I_TYPE_SHIFT        10 /* twice two bits: the key types of a plain task's entries */
-#define LANEPOOL_I_FOR_PUMP          ((uint64_t)1 << 6) /* of a wide task: a pump runs it */
-#define LANEPOOL_I_HAS_CANCELLED     ((uint64_t)1 << 7) /* of a wide task: see `callbacks` */
-#define LANEPOOL_I_PERIODIC          ((uint64_t)1 << 8) /* of a wide task: see delay_every.h */
-#define LANEPOOL_I_RESCAN            ((uint64_t)1 << 9) /* of a wide task: to be scanned again */
-#define LANEPOOL_I_BARRIER           ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
-#define LANEPOOL_I_FAILS_BY_POOL     ((uint64_t)1 << 11) /* of a wide task: see attempts.h */
-#define LANEPOOL_I_MESSAGE           ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
-#define LANEPOOL_I_EPOCH_SHIFT       15                  /* two bits: which quiesce waits for it */
-#define LANEPOOL_I_EPOCH_MASK        ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
-#define LANEPOOL_I_EPOCHS            4
-#define LANEPOOL_I_BY_CALLER         ((uint64_t)1 << 17) /* its submitter runs it, or a pump */
-#define LANEPOOL_I_VISITED           ((uint64_t)1 << 18) /* the current walk has met it */
-#define LANEPOOL_I_CLASS_SHIFT       19                  /* three bits: the block's slab class */
-#define LANEPOOL_I_CLASS_MASK        7
-#define LANEPOOL_I_PLAIN_CLASS       0 /* the class of plain tasks */
-#define LANEPOOL_I_ROOMY_PLAIN_CLASS 1 /* with room for a feature behind the 64 bytes */
-#define LANEPOOL_I_TOMBSTONE         ((uint64_t)1 << 22) /* cancelled: only its entries remain */
-#define LANEPOOL_I_STARTED           ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
-#define LANEPOOL_I_TICKET_SHIFT      24
-#define LANEPOOL_I_TICKET_MASK       (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
+#define LANEPOOL_I_COUNTDOWN_MASK ((uint64_t)7)
+#define LANEPOOL_I_COUNT_SHIFT    3 /* two bits: a plain task's number of entries */
+#define LANEPOOL_I_COUNT_MASK     ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
+#define LANEPOOL_I_WIDE           ((uint64_t)1 << 5)
+#define LANEPOOL_I_MODE_SHIFT     6  /* twice two bits: the modes of a plain task's entries */
+#define LANEPOOL_I_TYPE_SHIFT     10 /* twice two bits: the key types of a plain task's entries */
+#define LANEPOOL_I_FOR_PUMP       ((uint64_t)1 << 6)  /* of a wide task: a pump runs it */
+#define LANEPOOL_I_HAS_CANCELLED  ((uint64_t)1 << 7)  /* of a wide task: see `callbacks` */
+#define LANEPOOL_I_PERIODIC       ((uint64_t)1 << 8)  /* of a wide task: see delay_every.h */
+#define LANEPOOL_I_RESCAN         ((uint64_t)1 << 9)  /* of a wide task: to be scanned again */
+#define LANEPOOL_I_BARRIER        ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
+#define LANEPOOL_I_FAILS_BY_POOL  ((uint64_t)1 << 11) /* of a wide task: see attempts.h */
+#define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
+#define LANEPOOL_I_EPOCH_SHIFT    15                  /* two bits: which quiesce waits for it */
+#define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
+#define LANEPOOL_I_EPOCHS         4
+#define LANEPOOL_I_BY_CALLER      ((uint64_t)1 << 17) /* its submitter runs it, or a pump */
+#define LANEPOOL_I_VISITED        ((uint64_t)1 << 18) /* the current walk has met it */
+#define LANEPOOL_I_CLASS_SHIFT    19                  /* three bits: the block's slab class */
+#define LANEPOOL_I_CLASS_MASK     7
+#define LANEPOOL_I_PLAIN_CLASS    0                   /* the class of plain tasks */
+#define LANEPOOL_I_ROOMY_CLASS    1                   /* of plain tasks with room behind */
+#define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */
+#define LANEPOOL_I_STARTED        ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
+#define LANEPOOL_I_TICKET_SHIFT   24
+#define LANEPOOL_I_TICKET_MASK    (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
 static inline uint64_t lanepool_i_task_ticket(const lanepool_i_task *task)
 {
@@ -233,6 +234,20 @@ static inline uint32_t lanepool_i_task_tag(const lanepool_i_task *task)
 static inline size_t lanepool_i_task_class(const lanepool_i_task *task)
 {
     return (size_t)(load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+}
+
+/* The room that a feature has in a plain task: a pointer for each claim. With at most one claim it
+ * is in place of the second entry. Otherwise it is behind the task, whose class then is ROOMY. */
+typedef struct lanepool_i_plain_room {
+    void **at;
+    size_t count;
+} lanepool_i_plain_room;
+
+static inline lanepool_i_plain_room lanepool_i_task_plain_room(lanepool_i_task *task)
+{
+    bool behind = lanepool_i_task_class(task) == LANEPOOL_I_ROOMY_CLASS;
+    return behind ? (lanepool_i_plain_room){ (void **)(task + 1), 2 }
+                  : (lanepool_i_plain_room){ &task->as.plain[1].at.room, 1 };
 }
 
 /* Tasks in one list, linked through `next`. One thread uses it. */
