@@ -140,23 +140,47 @@ static inline const lanepool_i_key *key_of_claim(lanepool_pool *pool,
     return lanepool_i_key_of_program(pool, record, claim->key, made) ? made : NULL;
 }
 
+static bool count_two(lanepool_pool *pool, const lanepool_i_key *first,
+                      const lanepool_i_key *second, lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota *found[2];
+    if (!lanepool_i_lane_quotas_count_keys(&pool->lane_quotas, first, second,
+                                           &pool->admission.waiting, found))
+        return false;
+    bool are_two = found[0] != found[1];
+    *charge = (lanepool_i_charge){ .count = 1 + are_two,
+                                   .counted = true,
+                                   .quotas = { found[0], are_two ? found[1] : NULL } };
+    return true;
+}
+
+static bool count_one(lanepool_pool *pool, const lanepool_i_key *key, lanepool_i_charge *charge)
+{
+    lanepool_i_lane_quota *quota =
+        lanepool_i_lane_quotas_count_key(&pool->lane_quotas, key, &pool->admission.waiting);
+    if (quota != NULL)
+        *charge = (lanepool_i_charge){ .count = 1, .counted = true, .quotas = { quota, NULL } };
+    return quota != NULL;
+}
+
 /* The common case: the keys have quotas, these have room, and no submitter waits. */
 static bool count_at_once(lanepool_pool *pool, lanepool_i_thread_record *record,
                           const lanepool_task *task, lanepool_i_charge *charge)
 {
-    lanepool_i_key made[LANEPOOL_I_CHARGED_INLINE];
-    const lanepool_i_key *keys[LANEPOOL_I_CHARGED_INLINE];
-    size_t count = 0;
-    bool has_keys = true;
-    for (; count < task->claim_count && has_keys; count += has_keys) {
-        keys[count] = key_of_claim(pool, record, &task->claims[count], &made[count]);
-        has_keys = keys[count] != NULL;
-    }
-    bool counted = has_keys && lanepool_i_lane_quotas_count_keys(&pool->lane_quotas, keys, count,
-                                                                 &pool->admission.waiting, charge);
-    while (count-- > 0)
-        if (keys[count] == &made[count])
-            give_key(pool, record, &made[count]);
+    lanepool_i_key made[2];
+    const lanepool_i_key *second = NULL;
+    const lanepool_i_key *first = key_of_claim(pool, record, &task->claims[0], &made[0]);
+    bool counted = false;
+    if (first != NULL && task->claim_count == 1)
+        counted = count_one(pool, first, charge);
+    else if (first != NULL)
+        second = key_of_claim(pool, record, &task->claims[1], &made[1]);
+    if (second != NULL)
+        counted = count_two(pool, first, second, charge);
+    if (first == &made[0])
+        give_key(pool, record, first);
+    if (second == &made[1])
+        give_key(pool, record, second);
     return counted;
 }
 

@@ -215,48 +215,45 @@ static inline bool has_room(const lanepool_i_lane_quotas *quotas, lanepool_i_lan
 
 /* Relaxed: a blocked submitter raises *waiting before it locks the stripes to check its quotas. So
  * if it has checked them before, this thread sees that it waits. */
-static bool is_nobody_waiting(const _Atomic uint32_t *waiting)
+static inline bool is_nobody_waiting(const _Atomic uint32_t *waiting)
 {
     return waiting == NULL || load_relaxed(waiting) == 0;
 }
 
-/* `count` is a constant in each call. */
-static inline bool count_keys(size_t count, lanepool_i_lane_quotas *quotas,
-                              const lanepool_i_key *const *keys, const _Atomic uint32_t *waiting,
-                              lanepool_i_charge *charge)
+lanepool_i_lane_quota *lanepool_i_lane_quotas_count_key(lanepool_i_lane_quotas *quotas,
+                                                        const lanepool_i_key *key,
+                                                        const _Atomic uint32_t *waiting)
 {
-    lanepool_i_lane_quota *found[LANEPOOL_I_CHARGED_INLINE] = { NULL };
-    stripe_set set = 0;
-    if (count == 1)
-        lanepool_i_mutex_lock(&stripe_of(quotas, keys[0])->lock);
-    for (size_t i = 0; count > 1 && i < count; i++)
-        set |= (stripe_set)1 << stripe_number(keys[i]);
-    lock_stripes(quotas, set);
-    bool fits = is_nobody_waiting(waiting);
-    for (size_t i = 0; i < count && fits; i++) {
-        found[i] = find_locked(stripe_of(quotas, keys[i]), keys[i]);
-        fits =
-            found[i] != NULL && (has_room(quotas, found[i]) || (i > 0 && PLANTED(LANE_OVERFILLED)));
-    }
-    size_t charged = count > 1 && found[1] == found[0] ? 1 : count;
-    for (size_t i = 0; i < charged && fits; i++)
-        found[i]->admitted++;
-    if (count == 1)
-        lanepool_i_mutex_unlock(&stripe_of(quotas, keys[0])->lock);
-    unlock_stripes(quotas, set);
-    if (fits)
-        *charge = (lanepool_i_charge){ .count = (uint32_t)charged,
-                                       .counted = true,
-                                       .quotas = { found[0], found[1] } };
-    return fits;
+    lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
+    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_lane_quota *quota = is_nobody_waiting(waiting) ? find_locked(stripe, key) : NULL;
+    if (quota != NULL && has_room(quotas, quota))
+        quota->admitted++;
+    else
+        quota = NULL;
+    lanepool_i_mutex_unlock(&stripe->lock);
+    return quota;
 }
 
-bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas,
-                                       const lanepool_i_key *const *keys, size_t count,
-                                       const _Atomic uint32_t *waiting, lanepool_i_charge *charge)
+bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas, const lanepool_i_key *first,
+                                       const lanepool_i_key *second,
+                                       const _Atomic uint32_t *waiting,
+                                       lanepool_i_lane_quota *found[2])
 {
-    return count == 1 ? count_keys(1, quotas, keys, waiting, charge)
-                      : count_keys(2, quotas, keys, waiting, charge);
+    lanepool_i_quota_stripe *stripes[2] = { stripe_of(quotas, first), stripe_of(quotas, second) };
+    stripe_set set = (stripe_set)1 << stripe_number(first) | (stripe_set)1 << stripe_number(second);
+    lock_stripes(quotas, set);
+    found[0] = find_locked(stripes[0], first);
+    found[1] = find_locked(stripes[1], second);
+    bool fits = is_nobody_waiting(waiting) && found[0] != NULL && found[1] != NULL &&
+                has_room(quotas, found[0]) &&
+                (has_room(quotas, found[1]) || PLANTED(LANE_OVERFILLED));
+    if (fits) {
+        found[0]->admitted++;
+        found[1]->admitted += found[1] != found[0];
+    }
+    unlock_stripes(quotas, set);
+    return fits;
 }
 
 static bool have_room(const lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)

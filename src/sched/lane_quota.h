@@ -98,11 +98,16 @@ void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
 /* Removes duplicates from a charge with references. O(claims). */
 void lanepool_i_lane_quotas_merge(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
 
-/* Counts a task with one or two claims, and fills its charge. Returns false, and
- * changes nothing, if a key has no quota, a quota has no room, or *waiting is not 0. */
-bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas,
-                                       const lanepool_i_key *const *keys, size_t count,
-                                       const _Atomic uint32_t *waiting, lanepool_i_charge *charge);
+/* Counts a task with one claim. Returns the quota; NULL, and changes nothing, if the key has no
+ * quota, the quota has no room, or *waiting is not 0. */
+lanepool_i_lane_quota *lanepool_i_lane_quotas_count_key(lanepool_i_lane_quotas *quotas,
+                                                        const lanepool_i_key *key,
+                                                        const _Atomic uint32_t *waiting);
+/* Counts a task with two claims in the same way. `found` receives both quotas, which may be one. */
+bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas, const lanepool_i_key *first,
+                                       const lanepool_i_key *second,
+                                       const _Atomic uint32_t *waiting,
+                                       lanepool_i_lane_quota *found[2]);
 /* Counts the task in all quotas of its charge, and drops the charge's references. Returns false,
  * and changes nothing, if a quota has no room, or `waiting` is not NULL and *waiting not 0. */
 bool lanepool_i_lane_quotas_count(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,

@@ -79,6 +79,66 @@ SCENARIO(lane_limit_two_submitters_blocked_in_turn, EXHAUSTIVE)
     EXPECT(scene_before(second, late));
 }
 
+/* The lane's last task ends while a submitter finds the lane full and falls asleep. */
+SCENARIO(lane_limit_last_end_beside_a_submitter_that_falls_asleep, EXHAUSTIVE)
+{
+    open_limited(1, 1);
+    scene_make_gates(1);
+    submit_standing_task("A");
+    sim_explore_from_here();
+    scene_spawn(submit_one, scene_task("A"));
+    scene_open_gate(0);
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* The same with a submitter that needs two lanes, while both become free. */
+SCENARIO(lane_limit_two_ends_beside_a_rollup_that_falls_asleep, RANDOM)
+{
+    open_limited(2, 1);
+    scene_make_gates(1);
+    submit_standing_task("A");
+    submit_standing_task("B");
+    sim_explore_from_here();
+    scene_spawn(submit_one, scene_task("AB"));
+    scene_open_gate(0);
+    scene_open_gate(0);
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* Two threads count their tasks in the same two lanes, each in another order. Each lane has room for
+ * one of them. */
+SCENARIO(lane_limit_two_rollups_and_room_for_one, RANDOM)
+{
+    open_limited(1, 1);
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    EXPECT_STATUS(OK, scene_submit(scene_task("B")));
+    sim_sleep(1);
+    sim_explore_from_here();
+    scene_spawn(submit_one, scene_task("AB"));
+    EXPECT_STATUS(OK, scene_submit(scene_task("BA")));
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* Idle quotas are removed while a task counts in one of them. */
+SCENARIO(lane_limit_trim_beside_submits, RANDOM)
+{
+    open_limited(1, 1);
+    EXPECT_STATUS(OK, scene_submit(scene_task("AB")));
+    sim_explore_from_here();
+    scene_spawn(submit_one, scene_task("A"));
+    EXPECT_STATUS(OK, lanepool_pool_trim(scene.pool));
+    EXPECT_STATUS(OK, scene_submit(scene_task("BA")));
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
 /* Here the pool is full, not a lane. A late submitter found no room, and then, because a task
  * ended, found some: it was admitted before an earlier submitter. */
 SCENARIO(regress_full_pool_with_lane_limits_serves_in_turn, EXHAUSTIVE)
@@ -216,7 +276,7 @@ SCENARIO(lane_limit_rollup_gives_up_waiting_for_lanes, EXHAUSTIVE)
     scene_close();
 }
 
-/* A key's last task ends, and its quota is freed, while other tasks of the key are submitted. */
+/* A key's last task ends, and its quota may be swept, while other tasks of the key are submitted. */
 SCENARIO(lane_limit_count_of_a_key_goes_and_comes, RANDOM)
 {
     open_limited(1, 2);
