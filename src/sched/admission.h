@@ -8,16 +8,19 @@
  * A submitter that finds no room is blocked in a queue. Threads that finish tasks hand credits to
  * the blocked submitters in turn, so no later submitter can take the room first.
  *
- * With lane limits (lane_quota.h) a task is admitted for the pool and all its lanes at once. The
- * next submitter served is the oldest that finds room and wants no lane that an earlier one waits
- * for. So a submitter that waits for a full lane blocks neither other lanes nor the pool, and none
- * overtakes it in a lane of its own. In such a pool a credit is one task, and threads store no
- * credits, so every submitter asks here.
+ * With lane limits (lane_quota.h) a task is admitted for the pool and all its lanes at once. While no
+ * submitter waits, a thread with a credit only counts the task in its lanes, without the lock. So in
+ * such a pool threads keep their credits in `lane_credits`, and each submit comes here. While one
+ * waits, submits take the lock. The next submitter served is the oldest that finds room and wants no
+ * lane that an earlier one waits for. So a submitter that waits for a full lane blocks neither other
+ * lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting` before it
+ * checks its lanes under their locks, and the others read `waiting` under the same locks.
  *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
  * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
  * is one task, all four are in the total order of seq_cst operations. Where credits are larger, a
- * finishing thread may see the blocked submitter one task late.
+ * finishing thread may see the blocked submitter one task late. For a full lane, all four are in the
+ * total order with any credit: there the task that finishes is counted in its lanes before.
  */
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H
@@ -45,8 +48,8 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_threa
                                size_t pending_max, lanepool_i_lane_quotas *quotas);
 void lanepool_i_admission_fini(lanepool_i_admission *admission);
 
-/* In these functions `charge` has entered the quotas; NULL if the task claims nothing, or there are
- * no lane limits. */
+/* In these functions `charge` references its quotas; NULL or empty if the task claims nothing, or
+ * there are no lane limits. */
 
 /* Admits a task that is counted in its lanes already. Its thread has a credit. Returns false if it
  * is not counted. */
@@ -67,7 +70,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
 void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge);
 /* Returns the credit of a task that was admitted but not accepted: to the thread, or, if the limit
- * is exact, to the blocked submitters. */
+ * is exact, to the blocked submitters. These are served if the task's lanes have room again. */
 void lanepool_i_admission_return_to_thread(lanepool_i_admission *admission,
                                            lanepool_i_thread_record *record);
 /* Returns the credit of a task that ends without being counted as finished: to the blocked
