@@ -8,19 +8,19 @@
  * A submitter that finds no room is blocked in a queue. Threads that finish tasks hand credits to
  * the blocked submitters in turn, so no later submitter can take the room first.
  *
- * With lane limits (lane_quota.h) a task is admitted for the pool and all its lanes at once. While no
- * submitter waits, a thread with a credit only counts the task in its lanes, without the lock. So in
- * such a pool threads keep their credits in `lane_credits`, and each submit comes here. While one
- * waits, submits take the lock. The next submitter served is the oldest that finds room and wants no
- * lane that an earlier one waits for. So a submitter that waits for a full lane blocks neither other
- * lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting` before it
- * checks its lanes under their locks, and the others read `waiting` under the same locks.
+ * With lane limits (lane_quota.h) a task is admitted for the pool and all its lanes at once. While
+ * no submitter waits, a thread with a credit only counts the task in its lanes, without the lock.
+ * So in such a pool threads keep their credits in `lane_credits`, and each submit comes here. While
+ * one waits, submits take the lock. The next submitter served is the oldest that finds room and
+ * wants no lane that an earlier one waits for. So a submitter that waits for a full lane blocks
+ * neither other lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting`
+ * before it checks its lanes under their locks, and the others read `waiting` under the same locks.
  *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
  * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
  * is one task, all four are in the total order of seq_cst operations. Where credits are larger, a
- * finishing thread may see the blocked submitter one task late. For a full lane, all four are in the
- * total order with any credit: there the task that finishes is counted in its lanes before.
+ * finishing thread may see the blocked submitter one task late. For a full lane, all four are in
+ * the total order with any credit: there the task that finishes is counted in its lanes before.
  */
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H
