@@ -109,8 +109,8 @@ SCENARIO(lane_limit_two_ends_beside_a_rollup_that_falls_asleep, RANDOM)
     scene_close();
 }
 
-/* Two threads count their tasks in the same two lanes, each in another order. Each lane has room for
- * one of them. */
+/* Two threads count their tasks in the same two lanes, each in another order. Each lane has room
+ * for one of them. */
 SCENARIO(lane_limit_two_rollups_and_room_for_one, RANDOM)
 {
     open_limited(1, 1);
@@ -276,7 +276,8 @@ SCENARIO(lane_limit_rollup_gives_up_waiting_for_lanes, EXHAUSTIVE)
     scene_close();
 }
 
-/* A key's last task ends, and its quota may be swept, while other tasks of the key are submitted. */
+/* A key's last task ends, and its quota may be swept, while other tasks of the key are submitted.
+ */
 SCENARIO(lane_limit_count_of_a_key_goes_and_comes, RANDOM)
 {
     open_limited(1, 2);
