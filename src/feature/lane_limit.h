@@ -2,10 +2,11 @@
  * The limits on the pending tasks of each key: which quotas a task is charged to, and how long.
  *
  * A task is charged when it is admitted, or before. Its block has the charge from when it is built
- * until it is freed, or the task is refused: a wide task in the feature's room, a plain task as one
- * or two quotas in its plain room. So a task is charged while it is pending, even after it has left
- * a lane: a tombstone until it has passed its lanes, a task that releases a lane early until it
- * ends, a periodic task until its last call. A receiver gets the charge of its giver.
+ * until it is freed, or the task is refused: a wide task in the feature's room. The block of a
+ * plain task has only the addresses of its quotas. So a task is charged while it is pending, even
+ * after it has left a lane: a tombstone until it has passed its lanes, a task that releases a lane
+ * early until it ends, a periodic task until its last call. A receiver gets the charge of its
+ * giver.
  *
  * In a pool without limits per lane, no function here is called.
  */

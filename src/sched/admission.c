@@ -128,18 +128,25 @@ static bool admit_without_lock(lanepool_i_admission *admission,
             lanepool_i_lane_quotas_count(admission->quotas, charge, &admission->waiting));
 }
 
+/* A submitter leaves its credits to those that wait. */
+static void give_credits_back_locked(lanepool_i_admission *admission,
+                                     lanepool_i_thread_record *record)
+{
+    admission->admitted -= record->lane_credits;
+    record->lane_credits = 0;
+}
+
 /* The submitter is behind all that wait. Those are served first. Room that becomes free after they
- * were checked belongs to them, so it is not counted. A credit that the thread has is room. */
+ * were checked belongs to them, so it is not counted. If any room is left, all of them were
+ * checked: so the submitter does not overtake one in a lane. */
 static bool admit_behind_locked(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge)
 {
+    give_credits_back_locked(admission, record);
     uint64_t room = serve_waiting_locked(admission, true);
-    if (record->lane_credits == 0 && room == 0)
+    if (room == 0 || !count_in_lanes_locked(admission, charge))
         return false;
-    if (!count_in_lanes_locked(admission, charge))
-        return false;
-    if (record->lane_credits == 0)
-        record->lane_credits = give_credit_locked(admission, room);
+    record->lane_credits = give_credit_locked(admission, room);
     return true;
 }
 
@@ -246,14 +253,6 @@ static bool wait_in_queue(lanepool_i_admission *admission, struct blocked_submit
     return false;
 }
 
-/* A submitter that waits for a lane leaves its credits to others. It is given one when served. */
-static void give_credits_back_locked(lanepool_i_admission *admission,
-                                     lanepool_i_thread_record *record)
-{
-    admission->admitted -= record->lane_credits;
-    record->lane_credits = 0;
-}
-
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns)
@@ -265,7 +264,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {
-        give_credits_back_locked(admission, record);
+        give_credits_back_locked(admission, record); /* it gets one when it is served */
         lanepool_i_waiter_enter_locked(&submitter.waiter, &admission->submitters);
         count_waiting_locked(admission, 1);
         (void)serve_waiting_locked(admission, true);

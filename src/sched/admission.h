@@ -19,8 +19,9 @@
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
  * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
  * is one task, all four are in the total order of seq_cst operations. Where credits are larger, a
- * finishing thread may see the blocked submitter one task late. For a full lane, all four are in
- * the total order with any credit: there the task that finishes is counted in its lanes before.
+ * finishing thread may see the blocked submitter one task late. If the pool has room and only a
+ * lane is full, all four are in the total order with any credit: the task counts in its lanes as
+ * ended before the thread reads `waiting`.
  */
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H

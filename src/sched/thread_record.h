@@ -34,7 +34,7 @@ struct lanepool_i_thread_record {
     uint64_t lanes;                     /* T: lanes reserved and not used yet */
     uint64_t attempts;                  /* T: records of failures, reserved and not used yet */
     uint64_t lane_credits;              /* T: in place of `admitted`, in a pool with lane limits */
-    lanepool_i_charge charge;           /* T: of a task that is not built yet */
+    lanepool_i_charge charge;           /* T: of the task being submitted, until built */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; never dereferenced */
     lanepool_run *run;                  /* T: the innermost call of a task of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: tasks being called, innermost first */

@@ -98,10 +98,10 @@ Test(lane_admission, a_thread_has_credits_for_the_pool_and_asks_for_its_lanes)
     expect(try_charge(&lanes, charge_for(&lanes, 1)));
     expect_eq(lanes.all.record->lane_credits, 3);
     expect_eq(lanes.all.record->admitted, 0);
-    expect(!try_charge(&lanes, charge_for(&lanes, 1)));
-    expect_eq(lanes.all.record->lane_credits, 3);
     expect(try_charge(&lanes, NULL));
     expect_eq(lanes.all.record->lane_credits, 2);
+    expect(!try_charge(&lanes, charge_for(&lanes, 1)));
+    expect_eq(lanes.all.record->lane_credits, 0); /* left to those that wait */
     lanes_fini(&lanes);
 }
 
@@ -123,6 +123,27 @@ Test(lane_admission, a_submitter_that_waits_for_a_lane_has_no_credits)
         expect(try_charge(&lanes, NULL));
     }
     expect(!try_charge(&lanes, NULL));
+    lanes_fini(&lanes);
+}
+
+Test(lane_admission, a_credit_does_not_overtake_a_submitter_that_waits_for_the_pool)
+{
+    enum { POOL_LIMIT = 2048 }; /* a credit has 2 tasks */
+    struct lanes lanes;
+    struct waiter waiter;
+    lanepool_i_thread_record *other;
+
+    lanes_init(&lanes, POOL_LIMIT);
+    other = record_make(&lanes.all);
+    expect(try_charge(&lanes, charge_for(&lanes, 1)));
+    expect_eq(lanes.all.record->lane_credits, 1);
+    for (size_t i = 2; i < POOL_LIMIT; i++) {
+        expect(lanepool_i_admission_try(&lanes.all.admission, other, NULL));
+    }
+    waiter_start(&waiter, &lanes.all, charge_for(&lanes, 2));
+    expect(!try_charge(&lanes, charge_for(&lanes, 2)));
+    expect_ok(waiter_join(&waiter)); /* it got the credit */
+    lanepool_i_thread_record_retire(other);
     lanes_fini(&lanes);
 }
 
