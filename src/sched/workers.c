@@ -92,6 +92,8 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->next_worker_took = 0;
         worker->routing_put_off = 0;
         worker->own_took = 0;
+        worker->idle_since_ns = 0;
+        worker->idle_gaps = (lanepool_i_gap_mean){ 0, false };
         worker->looked_elsewhere = false;
         worker->searching = false;
         worker->ended = false;
