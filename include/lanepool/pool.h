@@ -205,9 +205,8 @@ typedef struct lanepool_options {
     uint64_t step_plain_from; /**< with step_seed: from this draw on, counted from 1, the seed draws
                                    no more, and tasks start as accepted; 0: it draws to the end */
     uint64_t checks;          /**< for tests: LANEPOOL_CHECK_ bits; 0: none. See docs/checks.md */
-    uint64_t search_ns;       /**< how long one idle worker searches before it sleeps, if tasks have
-                                 lately       come that often; more means shorter waits and more CPU time; 1: as
-                                   short as possible; 0: 20,000. See docs/benchmarks.md */
+    uint64_t search_ns; /**< how long an idle worker searches before it sleeps, if tasks came so
+                             often lately. Longer: shorter waits, more CPU time. 0: 20,000 */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -278,8 +277,8 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy_now(lanepool_pool *pool);
  *     @complexity O(claims). With an `is_compatible`, two questions for each pending task of the
  *     keys, or for each without claims. With `lane_pending_max` also O(claims of blocked tasks).
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit(lanepool_pool *pool,
-                                                                      const lanepool_task *task);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task);
 
 /**
  * Submits a task; blocks for a limited time, or not at all, while the pool is full.
@@ -300,10 +299,8 @@ lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task, uint
  * @return As lanepool_pool_submit().
  * @threads Any thread; may block. @complexity O(length of the key).
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_run(lanepool_pool *pool,
-                                                                   lanepool_key key,
-                                                                   lanepool_task_fn function,
-                                                                   void *context);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_run(lanepool_pool *pool, lanepool_key key, lanepool_task_fn function, void *context);
 
 /**
  * Submits a task; if the pool is full, the caller runs it: it gets its position over the limit, and
@@ -329,9 +326,9 @@ lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task);
  *         lanepool_pool_submit_within(). Those before it stay accepted.
  * @threads As for lanepool_pool_submit(). @complexity That of the single submits.
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
-lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_task *tasks, size_t task_count,
-                           uint64_t wait_max_ns, size_t *accepted);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit_batch(
+    lanepool_pool *pool, const lanepool_task *tasks, size_t task_count, uint64_t wait_max_ns,
+    size_t *accepted);
 
 /** @} */
 
@@ -369,8 +366,8 @@ lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, v
  * @retval LANEPOOL_DEADLOCK Called inside a task or callback of the pool.
  * @also INVALID, NO_RESOURCE, FORKED. @threads Any thread; may block.
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_pool *pool,
-                                                                     uint64_t wait_max_ns);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
  * Waits until all tasks accepted before this call have finished. The pool continues. Delayed tasks
@@ -381,8 +378,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_po
  * @retval LANEPOOL_DEADLOCK  Called inside a task or callback of the pool.
  * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block.
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_quiesce(lanepool_pool *pool,
-                                                                       uint64_t wait_max_ns);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
  * Gives memory that is free now back to the system, in small parts, which hold no other thread up
@@ -426,8 +423,8 @@ LANEPOOL_API uint64_t lanepool_pool_time(const lanepool_pool *pool);
  * @retval LANEPOOL_UNSUPPORTED The pool has threads.
  * @also FORKED.
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_advance(lanepool_pool *pool,
-                                                                       uint64_t by_ns);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_advance(lanepool_pool *pool, uint64_t by_ns);
 
 /** Returns whether a shutdown of either kind was called; true in a child of fork(). */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
@@ -478,10 +475,9 @@ typedef struct lanepool_stats {
  * @param worker_capacity The room in workers; see lanepool_pool_worker_count().
  * @also INVALID, FORKED. @complexity O(workers + threads that have submitted).
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_stats(lanepool_pool *pool,
-                                                                     lanepool_stats *stats,
-                                                                     lanepool_worker_stats *workers,
-                                                                     size_t worker_capacity);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_stats(
+    lanepool_pool *pool, lanepool_stats *stats, lanepool_worker_stats *workers,
+    size_t worker_capacity);
 
 /** @} */
 

@@ -253,8 +253,8 @@ static void submit_again_and_again(void)
     lanepool_task task = describe(run_once_more, &claim);
 
     task.cancelled = series_ended;
-    EXPECT_STATUS(
-        OK, lanepool_pool_submit_every(scene.pool, &task, 2, 300, LANEPOOL_FIXED_RATE, &later.timer));
+    EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 2, 300, LANEPOOL_FIXED_RATE,
+                                                 &later.timer));
     atomic_fetch_add(&later.series, 1);
 }
 
