@@ -205,8 +205,9 @@ typedef struct lanepool_options {
     uint64_t step_plain_from; /**< with step_seed: from this draw on, counted from 1, the seed draws
                                    no more, and tasks start as accepted; 0: it draws to the end */
     uint64_t checks;          /**< for tests: LANEPOOL_CHECK_ bits; 0: none. See docs/checks.md */
-    uint64_t search_ns; /**< how long an idle worker searches before it sleeps, if tasks came so
-                             often lately. Longer: shorter waits, more CPU time. 0: 20,000 */
+    uint64_t search_ns; /**< how long an idle worker searches before it sleeps. It does so only if
+                             its last idle times were short. More: shorter waits, more CPU time; 0:
+                             20,000 */
 } lanepool_options;
 
 #ifndef __cplusplus

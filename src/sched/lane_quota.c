@@ -213,9 +213,10 @@ static inline bool has_room(const lanepool_i_lane_quotas *quotas, lanepool_i_lan
     return __builtin_expect(quota->admitted < quota->room_until, 1) || find_room(quotas, quota);
 }
 
-/* Relaxed: a blocked submitter raises *waiting before it locks the stripes to check its quotas. So
- * if it has checked them before, this thread sees that it waits. */
-static inline bool is_nobody_waiting(const _Atomic uint32_t *waiting)
+/* Returns true if no submitter is blocked. NULL: the caller is the one whose turn it is. Relaxed: a
+ * blocked submitter raises *waiting before it locks the stripes to check its quotas. So if it has
+ * checked them before, this thread sees it. */
+static inline bool is_queue_empty(const _Atomic uint32_t *waiting)
 {
     return waiting == NULL || load_relaxed(waiting) == 0;
 }
@@ -226,7 +227,7 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_count_key(lanepool_i_lane_quotas *
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
     lanepool_i_mutex_lock(&stripe->lock);
-    lanepool_i_lane_quota *quota = is_nobody_waiting(waiting) ? find_locked(stripe, key) : NULL;
+    lanepool_i_lane_quota *quota = is_queue_empty(waiting) ? find_locked(stripe, key) : NULL;
     if (quota != NULL && has_room(quotas, quota))
         quota->admitted++;
     else
@@ -245,7 +246,7 @@ bool lanepool_i_lane_quotas_count_keys(lanepool_i_lane_quotas *quotas, const lan
     lock_stripes(quotas, set);
     found[0] = find_locked(stripes[0], first);
     found[1] = find_locked(stripes[1], second);
-    bool fits = is_nobody_waiting(waiting) && found[0] != NULL && found[1] != NULL &&
+    bool fits = is_queue_empty(waiting) && found[0] != NULL && found[1] != NULL &&
                 has_room(quotas, found[0]) &&
                 (has_room(quotas, found[1]) || PLANTED(LANE_OVERFILLED));
     if (fits) {
@@ -280,7 +281,7 @@ bool lanepool_i_lane_quotas_count(lanepool_i_lane_quotas *quotas, lanepool_i_cha
 {
     stripe_set set = stripes_of_charge(charge);
     lock_stripes(quotas, set);
-    bool fits = is_nobody_waiting(waiting) && have_room(quotas, charge);
+    bool fits = is_queue_empty(waiting) && have_room(quotas, charge);
     if (fits)
         count_locked(charge);
     unlock_stripes(quotas, set);

@@ -17,9 +17,9 @@
  * processor, and would block lanes for all later tasks.
  *
  * A worker that finds nothing searches some rounds, then sleeps. One worker at a time searches for
- * longer, `search_ns`: so it finds the next task without being woken, which takes longer than many
- * tasks. A worker does so only if it has lately been idle for less than that on average. Otherwise
- * the search would mostly be in vain.
+ * longer, `search_ns`. So it finds the next task without being woken; to wake it would take longer
+ * than many tasks do. It searches for long only if the mean of its last idle times is at most twice
+ * `search_ns`. Otherwise the search would mostly be in vain.
  *
  * A worker that has slept for a while gives memory back to the system, and then sleeps on. If none
  * has time for that, busy workers do it in small parts.
