@@ -1,11 +1,9 @@
 #include "pace.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <time.h>
 
+#include "bench/timing.h"
 #include "check.h"
 #include "draw.h"
 #include "measure.h"
@@ -31,21 +29,13 @@ void bench_pace_begin(const struct bench_pace *pace, const struct bench_task *ta
     run.submitted_ns = calloc(count, sizeof *run.submitted_ns);
     run.started_ns = calloc(count, sizeof *run.started_ns);
     bench_require(run.submitted_ns != NULL && run.started_ns != NULL, "memory for waits");
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* sleeps end on time */
+    timing_be_punctual();
 }
 
 static double draw_gap_ns(void)
 {
     double uniform = ((double)bench_draw_below(UNIT) + 0.5) / UNIT;
     return -run.pace->mean_gap_ns * log(uniform);
-}
-
-static void sleep_until(double ns)
-{
-    struct timespec end = { .tv_sec = (time_t)(ns / 1e9) };
-    end.tv_nsec = (long)(ns - (double)end.tv_sec * 1e9);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
-        continue;
 }
 
 static void submit(size_t index, double arrival_ns)
@@ -75,7 +65,7 @@ void bench_pace_submit_all(void)
     double arrival_ns = bench_now_ns() + LEAD_NS;
     for (size_t i = 0; i < run.count; i++) {
         if (run.pace->waiting == BENCH_SLEEPS)
-            sleep_until(arrival_ns);
+            timing_sleep_until(arrival_ns);
         while (bench_now_ns() < arrival_ns)
             continue;
         submit(i, arrival_ns);
@@ -89,22 +79,16 @@ void bench_pace_start(const struct bench_task *task)
         run.started_ns[task - run.tasks] = bench_now_ns();
 }
 
-static int compare(const void *a, const void *b)
-{
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 struct bench_waits bench_pace_end(void)
 {
     double *waited_ns = run.submitted_ns;
     for (size_t i = 0; i < run.count; i++)
         waited_ns[i] = run.started_ns[i] - run.submitted_ns[i];
-    qsort(waited_ns, run.count, sizeof *waited_ns, compare);
+    timing_sort(waited_ns, run.count);
     return (struct bench_waits){
-        .p50_ns = waited_ns[run.count / 2],
-        .p90_ns = waited_ns[run.count * 9 / 10],
-        .p99_ns = waited_ns[run.count * 99 / 100],
+        .p50_ns = timing_quantile(waited_ns, run.count, 0.5),
+        .p90_ns = timing_quantile(waited_ns, run.count, 0.9),
+        .p99_ns = timing_quantile(waited_ns, run.count, 0.99),
         .late = (double)run.late / (double)run.count,
     };
 }

@@ -17,12 +17,12 @@ struct sample {
 /* Starts the long task. Returns when the short one is due. */
 static void lead(double begin_ns, uint64_t *state)
 {
-    waits_sleep_until(begin_ns + LEAD_NS + (double)(probe_random(state) % SPAN_NS));
+    timing_sleep_until(begin_ns + LEAD_NS + (double)(probe_random(state) % SPAN_NS));
 }
 
 static void end(struct sample *sample, double begin_ns)
 {
-    waits_sleep_until(begin_ns + PAUSE_NS);
+    timing_sleep_until(begin_ns + PAUSE_NS);
     meeting_wait(&sample->of_long);
     meeting_wait(&sample->of_short);
 }
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     lanepool_pool *pool = probe_pool_create(&pool_options);
     struct meeting_thread *threads[2] = { meeting_thread_start(), meeting_thread_start() };
     uint64_t state = 1;
-    waits_be_punctual();
+    timing_be_punctual();
     for (size_t i = 0; i < count; i++) {
         pool_ns[i] = measure_pool(pool, sample, &state);
         threads_ns[i] = measure_threads(threads, sample, &state);

@@ -77,7 +77,7 @@ static void flood_fill(struct flooding *flooding, struct flood *flood)
 static void *keep_high(void *argument)
 {
     struct flooding *flooding = argument;
-    waits_be_punctual();
+    timing_be_punctual();
     while (!atomic_load(&flooding->stop)) {
         for (size_t i = 0; i < flooding->count; i++)
             flood_fill(flooding, &flooding->floods[i]);
@@ -132,7 +132,7 @@ struct measurement {
 static void wait_for_gap(double *next_ns, uint64_t *state)
 {
     *next_ns += (double)(probe_random(state) % (2 * COLD_GAP_NS));
-    waits_sleep_until(*next_ns);
+    timing_sleep_until(*next_ns);
 }
 
 static void submit_cold(const struct measurement *measurement, lanepool_pool *pool)
@@ -177,21 +177,21 @@ static void measure(const struct measurement *measurement)
     flooding_stop(&flooding);
     probe_pool_destroy(flooding.pool);
     free(flooding.floods);
-    waits_sort(measurement->cold_ns, measurement->count);
-    waits_sort(measurement->thread_ns, measurement->count);
+    timing_sort(measurement->cold_ns, measurement->count);
+    timing_sort(measurement->thread_ns, measurement->count);
 }
 
 static void print(const char *series, double floods, const double *sorted_ns, size_t count)
 {
-    probe_point("cold_p50", series, floods, waits_quantile(sorted_ns, count, 0.5) / 1000, "us");
-    probe_point("cold_p99", series, floods, waits_quantile(sorted_ns, count, 0.99) / 1000, "us");
-    probe_point("cold_max", series, floods, waits_quantile(sorted_ns, count, 1) / 1000, "us");
+    probe_point("cold_p50", series, floods, timing_quantile(sorted_ns, count, 0.5) / 1000, "us");
+    probe_point("cold_p99", series, floods, timing_quantile(sorted_ns, count, 0.99) / 1000, "us");
+    probe_point("cold_max", series, floods, timing_quantile(sorted_ns, count, 1) / 1000, "us");
 }
 
 static void print_backlog(const char *series, const struct measurement *measurement)
 {
     probe_point("cold_by_backlog", series, (double)measurement->backlog,
-                waits_quantile(measurement->cold_ns, measurement->count, 0.99) / 1000, "us");
+                timing_quantile(measurement->cold_ns, measurement->count, 0.99) / 1000, "us");
 }
 
 static void measure_floods(const char *series, struct measurement measurement, size_t floods)
@@ -206,7 +206,7 @@ static void measure_floods(const char *series, struct measurement measurement, s
     /* The tasks that may be ready before it: one task of each flooded key, and its quantum. */
     double bound_ns = (double)(floods + 1) * (QUANTUM_TASKS + 1) * BODY_NS;
     probe_point("cold_to_bound", series, (double)floods,
-                waits_quantile(measurement.cold_ns, count, 0.99) / bound_ns, "times the bound");
+                timing_quantile(measurement.cold_ns, count, 0.99) / bound_ns, "times the bound");
     if (floods == WORKERS)
         print_backlog(series, &measurement);
 }
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     struct measurement submitters_route = workers_route;
     submitters_route.routing = LANEPOOL_ROUTING_SUBMITTER;
     body_rounds = waits_body_rounds(BODY_NS);
-    waits_be_punctual();
+    timing_be_punctual();
     for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
         measure_floods("workers route", workers_route, floods[i]);
         measure_floods("submitters route", submitters_route, floods[i]);

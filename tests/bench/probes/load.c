@@ -98,7 +98,7 @@ static void submit_all(struct arrival *arrivals, size_t count, double mean_gap_n
         double uniform = ((double)(probe_random(&state) >> 11) + 0.5) / 0x1p53;
         next_ns -= mean_gap_ns * log(uniform);
         if (probe_now_ns() < next_ns)
-            waits_sleep_until(next_ns);
+            timing_sleep_until(next_ns);
         arrivals[i].submitted_ns = probe_now_ns();
         submit(&arrivals[i], i);
     }
@@ -148,12 +148,12 @@ static void wait_ideally(const struct arrival *arrivals, size_t count, double le
 
 static void print(const char *series, double percent, double *waited_ns, size_t count)
 {
-    waits_sort(waited_ns, count);
-    probe_point("load_p50", series, percent, waits_quantile(waited_ns, count, 0.5) / BODY_NS,
+    timing_sort(waited_ns, count);
+    probe_point("load_p50", series, percent, timing_quantile(waited_ns, count, 0.5) / BODY_NS,
                 TASK_UNITS);
-    probe_point("load_p99", series, percent, waits_quantile(waited_ns, count, 0.99) / BODY_NS,
+    probe_point("load_p99", series, percent, timing_quantile(waited_ns, count, 0.99) / BODY_NS,
                 TASK_UNITS);
-    probe_point("load_p999", series, percent, waits_quantile(waited_ns, count, 0.999) / BODY_NS,
+    probe_point("load_p999", series, percent, timing_quantile(waited_ns, count, 0.999) / BODY_NS,
                 TASK_UNITS);
 }
 
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     static const double percents[] = { 10, 30, 50, 70, 80 };
     struct probe_options options = probe_options_read(argc, argv);
     body_rounds = waits_body_rounds(BODY_NS);
-    waits_be_punctual();
+    timing_be_punctual();
     for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
         measure(&options, percents[i]);
     return 0;

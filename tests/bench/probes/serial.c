@@ -61,7 +61,7 @@ static int open_session(void *user, lanepool_key customer, void **session)
 
 static int serve_one(lanepool_run *run, void *context)
 {
-    waits_be_punctual();
+    timing_be_punctual();
     if (kind->has_session)
         probe_require(lanepool_run_context(run, lanepool_key_none(), &context, NULL) == LANEPOOL_OK,
                       "a session");
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     static const unsigned workers[] = { 1, 2, 4, 8, 16 };
     struct probe_options options = probe_options_read(argc, argv);
     size_t requests = probe_scaled(&options, REQUESTS, 100);
-    waits_be_punctual();
+    timing_be_punctual();
     body_rounds = waits_body_rounds(WORK_NS);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kind = &kinds[i];

@@ -96,9 +96,9 @@ static void measure(struct stalls *stalls, size_t burst, bool trims, const char 
     probe_require(pthread_join(thread, NULL) == 0, "the thread's end");
     waits_print_tail("submit_stall", series, stalls->taken_ns, stalls->sample_count);
     probe_point("submit_stall", series, 10000,
-                waits_quantile(stalls->taken_ns, stalls->sample_count, 0.9999) / 1e3, "us");
+                timing_quantile(stalls->taken_ns, stalls->sample_count, 0.9999) / 1e3, "us");
     probe_point("submit_stall_max", series, 0,
-                waits_quantile(stalls->taken_ns, stalls->sample_count, 1) / 1e3, "us");
+                timing_quantile(stalls->taken_ns, stalls->sample_count, 1) / 1e3, "us");
     probe_point("submit_interrupted", series, 0, (double)stalls->interrupted, "submits");
 }
 

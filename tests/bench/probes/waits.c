@@ -1,27 +1,10 @@
 #include "waits.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <time.h>
-
-void waits_be_punctual(void)
-{
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-}
-
-void waits_sleep_until(double ns)
-{
-    struct timespec end = { .tv_sec = (time_t)(ns / 1e9) };
-    end.tv_nsec = (long)(ns - (double)end.tv_sec * 1e9);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
-        continue;
-}
 
 void waits_sleep(double ns)
 {
-    waits_sleep_until(probe_now_ns() + ns);
+    timing_sleep_until(probe_now_ns() + ns);
 }
 
 static volatile uint64_t body_result;
@@ -58,28 +41,11 @@ void waits_submit(lanepool_pool *pool, lanepool_task_fn function, void *context,
     probe_require(lanepool_pool_submit(pool, &task) == LANEPOOL_OK, "a submit");
 }
 
-static int compare(const void *a, const void *b)
-{
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
-void waits_sort(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-}
-
-double waits_quantile(const double *sorted, size_t count, double part)
-{
-    size_t index = (size_t)(part * (double)count);
-    return sorted[index < count ? index : count - 1];
-}
-
 void waits_print_tail(const char *curve, const char *series, double *ns, size_t count)
 {
     static const double one_in[] = { 2, 10, 100, 1000 };
-    waits_sort(ns, count);
+    timing_sort(ns, count);
     for (size_t i = 0; i < sizeof one_in / sizeof *one_in; i++)
-        probe_point(curve, series, one_in[i], waits_quantile(ns, count, 1 - 1 / one_in[i]) / 1000,
+        probe_point(curve, series, one_in[i], timing_quantile(ns, count, 1 - 1 / one_in[i]) / 1000,
                     "us");
 }

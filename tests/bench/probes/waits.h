@@ -2,13 +2,10 @@
 #ifndef BENCH_WAITS_H
 #define BENCH_WAITS_H
 
+#include "bench/timing.h"
 #include "probe.h"
 
-/* Makes this thread wake up on time from now on; usually it wakes up to 50 us later. */
-void waits_be_punctual(void);
-
-/* Sleep until a time of probe_now_ns(), or for a duration. */
-void waits_sleep_until(double ns);
+/* Sleeps for a duration. */
 void waits_sleep(double ns);
 
 /* A body of fixed work: spins `rounds` times; each round waits for the one before. */
@@ -19,11 +16,6 @@ uint64_t waits_body_rounds(double ns);
 
 /* Submits a task that claims one key exclusively. */
 void waits_submit(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key);
-
-/* Sorts the values; then returns the value that a part of them does not exceed: 0.5 for the median,
- * 1 for the longest. */
-void waits_sort(double *values, size_t count);
-double waits_quantile(const double *sorted, size_t count, double part);
 
 /* Sorts the values, and prints a curve in microseconds. Its x means "one in x takes longer than
  * this": 2 is the median, 100 the 99th percentile. */

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     pool_options.workers = 2;
     lanepool_pool *pool = probe_pool_create(&pool_options);
     struct meeting_thread *thread = meeting_thread_start();
-    waits_be_punctual();
+    timing_be_punctual();
     waits_sleep(PAUSE_NS);
     for (size_t i = 0; i < count; i++) {
         pool_ns[i] = wake_pool(pool, meeting, i % 64);
