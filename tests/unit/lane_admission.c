@@ -41,9 +41,7 @@ static lanepool_i_charge *charge_for(struct lanes *lanes, uint64_t id)
     lanepool_i_lane_quota *quota = &lanes->made[lanes->count++];
     lanepool_i_key *spare = NULL;
 
-    quota->key.value.id = id;
-    lanepool_i_key_set_hash(&quota->key,
-                            lanepool_i_key_index_hash_word(SEED, id, LANEPOOL_I_TYPE_ID));
+    quota->key = lanepool_i_key_of_word(SEED, id, LANEPOOL_I_TYPE_ID);
     charge->quotas[charge->count++] = lanepool_i_lane_quotas_add(&lanes->quotas, quota, &spare);
     return charge;
 }

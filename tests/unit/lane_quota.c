@@ -56,10 +56,7 @@ static void fixture_fini(struct fixture *all, size_t left)
 
 static lanepool_i_key key_of(uint64_t id)
 {
-    lanepool_i_key key = { .value.id = id, .type = LANEPOOL_I_TYPE_ID };
-
-    lanepool_i_key_set_hash(&key, lanepool_i_key_index_hash_word(SEED, id, LANEPOOL_I_TYPE_ID));
-    return key;
+    return lanepool_i_key_of_word(SEED, id, LANEPOOL_I_TYPE_ID);
 }
 
 static lanepool_i_lane_quota *keep(struct fixture *all, uint64_t id)
@@ -91,23 +88,27 @@ static bool is_there(struct fixture *all, uint64_t id)
     return quota != NULL;
 }
 
-static uint64_t pending(struct fixture *all, uint64_t id)
+static uint64_t read_quota(struct fixture *all, uint64_t id, uint64_t *max)
 {
     lanepool_i_key key = key_of(id);
     uint64_t count;
+
+    lanepool_i_lane_quotas_read(&all->quotas, &key, &count, max);
+    return count;
+}
+
+static uint64_t pending(struct fixture *all, uint64_t id)
+{
     uint64_t max;
 
-    lanepool_i_lane_quotas_read(&all->quotas, &key, &count, &max);
-    return count;
+    return read_quota(all, id, &max);
 }
 
 static uint64_t pending_max(struct fixture *all, uint64_t id)
 {
-    lanepool_i_key key = key_of(id);
-    uint64_t count;
     uint64_t max;
 
-    lanepool_i_lane_quotas_read(&all->quotas, &key, &count, &max);
+    read_quota(all, id, &max);
     return max;
 }
 
