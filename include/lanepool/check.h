@@ -49,8 +49,8 @@ typedef struct lanepool_failed_check {
 typedef void (*lanepool_check_fn)(void *user, const lanepool_failed_check *failed);
 
 /**
- * Returns whether the running task has a claim: the key, in this mode or a stronger one. A barrier
- * has every claim. False if the task has released the lane, or runs without it because it is
+ * Returns whether the running task has a claim: the key, in this mode or EXCLUSIVE. A barrier has
+ * every claim. False if the task has released the lane, or runs without it because it is
  * poisoned; and in a sequence's task. Unlike lanepool_run_holds(), it works in every pool with
  * claims.
  * @param claim Its key may be a lane handle.

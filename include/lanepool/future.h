@@ -184,7 +184,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait_any(
  * Waits until every task that was accepted before this call and conflicts with the claims has ended
  * or was cancelled. Like submitting an empty task with these claims and waiting for it: it counts
  * as pending, and blocks its lanes during the wait. An `is_compatible` is not asked: the call waits
- * for all tasks that name one of the keys in an overlapping mode, and for those without claims.
+ * for all tasks that name one of the keys in a mode that conflicts, and for those without claims.
  * @param claims      As in lanepool_task; read during the call only.
  * @param claim_count 1 to LANEPOOL_CLAIMS_MAX.
  * @param wait_max_ns Nanoseconds, at least 1; also limits the wait for a full pool.

@@ -268,7 +268,7 @@ typedef enum lanepool_event_type {
     LANEPOOL_EVENT_SUBMIT = 1,  /**< a thread submits a task [object: its submission] */
     LANEPOOL_EVENT_ROUTE = 2,   /**< it gets its ticket [object: its submission; detail: its tag] */
     LANEPOOL_EVENT_ENTER = 3,   /**< the task enters a lane [object: the lane; detail:
-                                     LANEPOOL_EVENT_SHARED, LANEPOOL_EVENT_GRANTED] */
+                                     see LANEPOOL_EVENT_SHARED] */
     LANEPOOL_EVENT_ARRIVE = 4,  /**< a task that waited in a lane now heads it; a rollup is latched
                                      there while it waits elsewhere [object: the lane] */
     LANEPOOL_EVENT_READY = 5,   /**< every lane is granted: the task waits for a worker only */
@@ -292,12 +292,15 @@ typedef enum lanepool_event_type {
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */
-#define LANEPOOL_EVENT_SHARED  ((uint32_t)1) /**< the claim is SHARED */
-#define LANEPOOL_EVENT_GRANTED ((uint32_t)2) /**< at once: no ARRIVE follows */
+#define LANEPOOL_EVENT_SHARED    ((uint32_t)1) /**< the claim is SHARED */
+#define LANEPOOL_EVENT_GRANTED   ((uint32_t)2) /**< at once: no ARRIVE follows */
+#define LANEPOOL_EVENT_COMMUTING ((uint32_t)4) /**< the claim is COMMUTING */
 
 /** Returns the claim's lanepool_mode. @param detail Of an ENTER event. */
 static inline uint32_t lanepool_event_mode(uint32_t detail)
 {
+    if ((detail & LANEPOOL_EVENT_COMMUTING) != 0)
+        return LANEPOOL_COMMUTING;
     return (detail & LANEPOOL_EVENT_SHARED) != 0 ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
 }
 

@@ -18,7 +18,7 @@ LANEPOOL_C_BEGIN
  * @defgroup keys Keys and claims
  * A *key* is what tasks conflict on: a 64-bit number, an object's address or a byte string. Keys of
  * different types are never equal. A *claim* is a key and a mode. Two tasks conflict if they claim
- * a common key and at least one of the two claims is exclusive. @{
+ * a common key, unless both claims are SHARED or both are COMMUTING. @{
  */
 
 /** A pool; see pool.h. */
@@ -31,7 +31,12 @@ typedef struct lanepool_run lanepool_run;
 /** How a task uses what it claims. */
 typedef enum lanepool_mode {
     LANEPOOL_EXCLUSIVE = 0, /**< alone: conflicts with every other claim of the key */
-    LANEPOOL_SHARED = 1     /**< together with other SHARED claims of the key */
+    LANEPOOL_SHARED = 1,    /**< to read: together with other SHARED claims of the key */
+    LANEPOOL_COMMUTING = 2  /**< to change in an order that does not matter: together with other
+                                 COMMUTING claims of the key, and never beside a SHARED one. The
+                                 program avoids data races among them, for example by an atomic
+                                 addition. Every other task finds the same sum as if they had run
+                                 one by one. A task whose decision needs the sum claims EXCLUSIVE */
 } lanepool_mode;
 
 /**
@@ -165,6 +170,12 @@ static inline lanepool_claim lanepool_exclusive(uint64_t id)
 static inline lanepool_claim lanepool_shared(uint64_t id)
 {
     return lanepool_claim_of(lanepool_key_id(id), LANEPOOL_SHARED);
+}
+
+/** Returns a commuting claim of a number. @param id The number. */
+static inline lanepool_claim lanepool_commuting(uint64_t id)
+{
+    return lanepool_claim_of(lanepool_key_id(id), LANEPOOL_COMMUTING);
 }
 
 /**

@@ -82,6 +82,11 @@ template <class K> lanepool_claim shared(const K &what) noexcept {
     return lanepool_claim_of(key(what), LANEPOOL_SHARED);
 }
 
+/** Returns a commuting claim of what key() takes. */
+template <class K> lanepool_claim commuting(const K &what) noexcept {
+    return lanepool_claim_of(key(what), LANEPOOL_COMMUTING);
+}
+
 /** Claims of a task, only as a parameter: `{exclusive(7), shared(9)}`, one claim, or a vector. */
 class claims {
 public:

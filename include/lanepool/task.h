@@ -65,9 +65,9 @@ typedef struct lanepool_task_view {
  * The program's conflict rule: may these two tasks overlap? The pool asks for (a, b) and (b, a);
  * two tasks are compatible if both answers are true. The rule must be fast, must not lock or wait,
  * and must always give the same answer for the same tasks. Claims are its scope, with lanes per
- * key: the pool asks only about tasks that name a common key in overlapping modes, and about tasks
- * without claims. So each submit asks about all pending tasks of its keys, and without claims about
- * all pending tasks. A `kind` saves most of these questions, see docs/caveats.md.
+ * key: the pool asks only about tasks that name a common key in modes that conflict, and about
+ * tasks without claims. So each submit asks about all pending tasks of its keys, and without claims
+ * about all pending tasks. A `kind` saves most of these questions, see docs/caveats.md.
  * @param a,b Two tasks whose `release` has not been called: their contexts are readable.
  */
 typedef bool (*lanepool_compatible_fn)(
@@ -78,8 +78,8 @@ typedef struct lanepool_task {
     size_t struct_size;           /**< sizeof(lanepool_task) */
     lanepool_task_fn function;    /**< required */
     void *context;                /**< passed to the function; may be NULL */
-    const lanepool_claim *claims; /**< what the task conflicts on; of duplicates the strongest mode
-                                       counts. With an `is_compatible`: about which tasks it is
+    const lanepool_claim *claims; /**< what the task conflicts on; a key in two modes counts as
+                                       EXCLUSIVE. With an `is_compatible`: about which tasks it is
                                        asked; none with lanes per worker, or with a kind */
     size_t claim_count;           /**< 0 to LANEPOOL_CLAIMS_MAX; 0: it conflicts with no other */
     uint64_t kind;                /**< 0: none. Else, only in pools with an `is_compatible`: the
@@ -226,8 +226,8 @@ LANEPOOL_API size_t lanepool_run_claim_count(const lanepool_run *run);
 /**
  * Tells the i-th claim of the running task, and whether the task has its lane.
  * @param i     The number, less than lanepool_run_claim_count().
- * @param claim Receives the claim; its mode is the stronger one if a key was claimed twice. Bytes
- *              are valid during the call of the task. All zero on failure.
+ * @param claim Receives the claim; EXCLUSIVE if its key was claimed in two modes. Bytes are valid
+ *              during the call of the task. All zero on failure.
  * @retval LANEPOOL_OK       The task has the lane.
  * @retval LANEPOOL_POISONED The task runs without the lane, which was poisoned.
  * @retval LANEPOOL_INVALID  run or claim is NULL, or i is too large.

@@ -26,7 +26,8 @@ enum {
     LANEPOOL_I_EXPIRES_STARTED = 17,      /* a deadline cancels a task that has started */
     LANEPOOL_I_SCOPE_AS_CHAIN = 18,       /* a key's tasks are compared only up to a conflict */
     LANEPOOL_I_RUNS_CANCELLED = 19,       /* a cancelled task's function is called */
-    LANEPOOL_I_PLANTED_COUNT = 19
+    LANEPOOL_I_MODES_MIXED = 20,          /* a COMMUTING task runs beside a SHARED one */
+    LANEPOOL_I_PLANTED_COUNT = 20
 };
 
 #if defined(LANEPOOL_PLANTED)

@@ -1,6 +1,8 @@
 /* Owns the lane word and its protocol, which lane.h explains. */
 #include "lane/lane.h"
 
+#include "base/planted.h"
+
 #define ACTIVE_MASK        LANEPOOL_I_LANE_ACTIVE
 #define MODE               LANEPOOL_I_LANE_MODE
 #define BLOCKED            LANEPOOL_I_LANE_BLOCKED
@@ -17,7 +19,10 @@ static uint64_t active_count(uint64_t word)
 
 static bool overlaps_with_granted(lanepool_mode mode, uint64_t word)
 {
-    return lanepool_modes_overlap(mode, lanepool_i_mode_at(word, LANEPOOL_I_LANE_MODE_SHIFT));
+    lanepool_mode granted = lanepool_i_mode_at(word, LANEPOOL_I_LANE_MODE_SHIFT);
+    if (PLANTED(MODES_MIXED))
+        return mode != LANEPOOL_EXCLUSIVE && granted != LANEPOOL_EXCLUSIVE;
+    return lanepool_modes_overlap(mode, granted);
 }
 
 static uint64_t granted_bits(uint64_t count, lanepool_mode mode)

@@ -12,6 +12,7 @@
 #include "lanepool/inspect.h"
 #include "task/task.h"
 
+#define LANEPOOL_I_MODES     3
 #define LANEPOOL_I_MODE_BITS 2
 #define LANEPOOL_I_MODE_MASK (((uint64_t)1 << LANEPOOL_I_MODE_BITS) - 1)
 
@@ -20,7 +21,7 @@
 /* Returns true if a program may name this mode. */
 static inline bool lanepool_i_mode_is_valid(uint64_t mode)
 {
-    return mode <= LANEPOOL_SHARED;
+    return mode < LANEPOOL_I_MODES;
 }
 
 /* Returns true if a claim in this mode conflicts with every other claim of its key. */
@@ -45,6 +46,8 @@ static inline bool lanepool_i_mode_covers(lanepool_mode held, uint64_t wanted)
 /* Returns the flags that an event has for an entry in this mode. */
 static inline uint32_t lanepool_i_mode_event_flags(lanepool_mode mode)
 {
+    if (mode == LANEPOOL_COMMUTING)
+        return LANEPOOL_EVENT_COMMUTING;
     return mode == LANEPOOL_SHARED ? LANEPOOL_EVENT_SHARED : 0;
 }
 

@@ -31,18 +31,21 @@ void lanepool_i_claimants_add(lanepool_i_claim_entry *entry)
 void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry)
 {
     lanepool_i_claim_entry *next = lanepool_i_claim_next(entry);
+    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
     if (next != NULL)
         next->previous = entry->previous;
     if (entry->previous != NULL)
         store_relaxed(&entry->previous->claim.entry.next, (uintptr_t)next);
+    else if (claimants->entries == entry)
+        claimants->entries = next;
     else
-        lanepool_i_claimants_of(entry)->entries = next;
+        claimants->before = next;
 }
 
 bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane)
 {
     const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
-    return claimants->alone == NULL && claimants->entries == NULL;
+    return claimants->entries == NULL && claimants->before == NULL;
 }
 
 bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,

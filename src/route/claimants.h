@@ -17,16 +17,15 @@ typedef struct lanepool_i_claim_entry lanepool_i_claim_entry;
 typedef struct lanepool_i_claimants {
     lanepool_i_key key;
     uint64_t stamp;                  /* R: a lane's stamp */
-    lanepool_i_task *alone;          /* R: only with lanes for workers: the task of the last claim
-                                        that conflicts with all others; NULL if reaped */
-    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the claims since
-                                        `alone` */
+    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the last run of
+                                        claims that overlap with one another */
+    lanepool_i_claim_entry *before;  /* R: only with lanes for workers: the run before that */
 } lanepool_i_claimants;
 
 /* A task's claim of a key. Guard: R. */
 struct lanepool_i_claim_entry {
     lanepool_i_wide_entry claim; /* its link is the next entry of the key, its lane the claimants */
-    lanepool_i_claim_entry *previous; /* R: of the key; or itself if it is not among its entries */
+    lanepool_i_claim_entry *previous; /* R: in its list; or itself if it is in none */
 };
 
 _Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
@@ -65,6 +64,7 @@ lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lane
  * entries are not among the claimants yet. */
 void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
+/* Adds the entry to `entries`. */
 void lanepool_i_claimants_add(lanepool_i_claim_entry *entry);
 void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry);
 /* Returns true if no task claims the key; for the lane table. */

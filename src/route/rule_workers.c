@@ -47,47 +47,33 @@ static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_r
     pool->worker_lanes.unreaped = task;
 }
 
-static void forget_claims(lanepool_i_claimants *claimants)
+static void forget_run(lanepool_i_claim_entry *entry)
 {
-    while (claimants->entries != NULL) {
-        lanepool_i_claim_entry *entry = claimants->entries;
-        claimants->entries = lanepool_i_claim_next(entry);
+    while (entry != NULL) {
+        lanepool_i_claim_entry *next = lanepool_i_claim_next(entry);
         entry->previous = entry;
+        entry = next;
     }
 }
 
-/* Adds the conflicts of a claim with those since the last one that is alone. Returns whether there
- * are any. */
-static bool add_claims_since_alone(lanepool_pool *pool, const lanepool_i_claim_entry *own)
+/* The claims of a key are runs: the claims of one run overlap with one another, and with none of
+ * the next run. Each claim waits for all claims of the run before its own, which wait for older
+ * ones. A run whose tasks were all reaped has no claims any more: it has finished, and so have the
+ * older ones. */
+static void add_claim_of_key(lanepool_pool *pool, lanepool_i_claim_entry *own)
 {
-    bool any = false;
-    const lanepool_i_claim_entry *entry = lanepool_i_claimants_of(own)->entries;
-    for (; entry != NULL; entry = lanepool_i_claim_next(entry)) {
-        if (lanepool_modes_overlap(lanepool_i_claim_mode(own), lanepool_i_claim_mode(entry)))
-            continue;
+    lanepool_i_claimants *claimants = lanepool_i_claimants_of(own);
+    const lanepool_i_claim_entry *newest = claimants->entries;
+    if (newest != NULL &&
+        !lanepool_modes_overlap(lanepool_i_claim_mode(own), lanepool_i_claim_mode(newest))) {
+        forget_run(claimants->before);
+        claimants->before = claimants->entries;
+        claimants->entries = NULL;
+    }
+    const lanepool_i_claim_entry *entry = claimants->before;
+    for (; entry != NULL; entry = lanepool_i_claim_next(entry))
         add_conflict(pool, lanepool_i_claim_owner(entry));
-        any = true;
-    }
-    return any;
-}
-
-/* A claim that is alone waits for the claims since the last one that is, which wait for that one.
- * If there are none, and if it is not alone, it waits for that one. */
-static void add_claim_of_key(lanepool_pool *pool, lanepool_i_claim_entry *entry)
-{
-    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
-    lanepool_mode mode = lanepool_i_claim_mode(entry);
-    bool is_alone = lanepool_i_mode_is_alone(mode);
-    bool waits_for_later = is_alone && add_claims_since_alone(pool, entry);
-    if (!waits_for_later && claimants->alone != NULL &&
-        !lanepool_modes_overlap(mode, LANEPOOL_EXCLUSIVE))
-        add_conflict(pool, claimants->alone);
-    if (!is_alone) {
-        lanepool_i_claimants_add(entry);
-        return;
-    }
-    forget_claims(claimants);
-    claimants->alone = lanepool_i_claim_owner(entry);
+    lanepool_i_claimants_add(own);
 }
 
 static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -253,9 +239,6 @@ static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
     lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     for (uint32_t i = 0; i < queued_of(pool, task)->claim_count; i++) {
-        lanepool_i_claimants *claimants = lanepool_i_claimants_of(&entries[i]);
-        if (claimants->alone == task)
-            claimants->alone = NULL;
         if (entries[i].previous != &entries[i])
             lanepool_i_claimants_remove(&entries[i]);
     }

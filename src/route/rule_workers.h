@@ -12,8 +12,8 @@
  * (ready_ring.h).
  *
  * Conflicts are found in one of two ways:
- *   - By key: the task waits for the last EXCLUSIVE claim of the key and the SHARED claims since
- *     then. Tasks with older claims finish before those.
+ *   - By key: the task waits for the last claims of the key that do not overlap with its own. Tasks
+ *     with older claims finish before those.
  *   - By the program's predicate, which is asked about every unfinished task.
  *
  * No lane is released early, also not by a tombstone: a task behind a rollup is in any one of its

@@ -48,16 +48,16 @@ static void check_keys(lanepool_pool *pool, const lanepool_claim *first,
 
 Test(keys, modes_overlap_as_claims_do)
 {
-    const lanepool_mode modes[2] = { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED };
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 2; j++) {
-            lanepool_claim first = lanepool_claim_of(lanepool_key_id(1), modes[i]);
-            lanepool_claim second = lanepool_claim_of(lanepool_key_id(1), modes[j]);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            lanepool_claim first = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)i);
+            lanepool_claim second = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)j);
 
-            expect_eq(lanepool_modes_overlap(modes[i], modes[j]), i == 1 && j == 1);
-            check_keys(pool, &first, &second, lanepool_modes_overlap(modes[i], modes[j]));
+            expect_eq(lanepool_modes_overlap(first.mode, second.mode),
+                      i == j && i != LANEPOOL_EXCLUSIVE);
+            check_keys(pool, &first, &second, lanepool_modes_overlap(first.mode, second.mode));
         }
     }
     pool_end(pool);
@@ -139,21 +139,6 @@ Test(keys, longest_bytes_are_compared_to_the_end)
     check_keys(pool, &a, &b, true);
     free(left);
     free(right);
-    pool_end(pool);
-}
-
-Test(keys, modes_decide_as_the_table_says)
-{
-    lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
-
-    for (int a = 0; a < 2; a++) {
-        for (int b = 0; b < 2; b++) {
-            lanepool_claim first = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)a);
-            lanepool_claim second = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)b);
-
-            check_keys(pool, &first, &second, a == LANEPOOL_SHARED && b == LANEPOOL_SHARED);
-        }
-    }
     pool_end(pool);
 }
 
@@ -243,18 +228,20 @@ Test(keys, held_lane_stays_when_it_drains)
 }
 
 /* A task that names the same key twice must not wait for itself. */
-Test(keys, duplicates_are_merged_to_the_strongest_mode)
+Test(keys, duplicates_in_different_modes_count_as_exclusive)
 {
-    static const lanepool_mode modes[4][3] = {
+    static const lanepool_mode modes[6][3] = {
         { LANEPOOL_EXCLUSIVE, LANEPOOL_EXCLUSIVE, LANEPOOL_EXCLUSIVE },
         { LANEPOOL_SHARED, LANEPOOL_SHARED, LANEPOOL_SHARED },
         { LANEPOOL_SHARED, LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED },
-        { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED, LANEPOOL_SHARED }
+        { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED, LANEPOOL_SHARED },
+        { LANEPOOL_SHARED, LANEPOOL_SHARED, LANEPOOL_COMMUTING },
+        { LANEPOOL_COMMUTING, LANEPOOL_EXCLUSIVE, LANEPOOL_COMMUTING }
     };
     lanepool_claim reader = lanepool_shared(1);
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         lanepool_claim claims[3];
         bool all_shared = i == 1;
 

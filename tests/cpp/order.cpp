@@ -29,6 +29,7 @@ static void keys() {
     CHECK(is_bytes(lanepool::key("client"), name) && is_bytes(lanepool::key(name), name));
     CHECK(is_bytes(lanepool::key(std::string_view("a\0b", 3)), std::string_view("a\0b", 3)));
     CHECK(exclusive("client").mode == LANEPOOL_EXCLUSIVE && shared(name).mode == LANEPOOL_SHARED);
+    CHECK(lanepool::commuting("client").mode == LANEPOOL_COMMUTING);
     CHECK(exclusive("client").key.type == LANEPOOL_KEY_BYTES);
     CHECK(is_id(exclusive(lanepool_key_id(5)).key, 5));
 }

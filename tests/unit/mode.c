@@ -2,15 +2,16 @@
 #include "support/test.h"
 #include "unit/blocks.h"
 
-static const lanepool_mode modes[] = { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED };
+static const lanepool_mode modes[] = { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED, LANEPOOL_COMMUTING };
 
-enum { MODES = 2 };
+enum { MODES = LANEPOOL_I_MODES };
 
 Test(mode, only_known_modes_are_valid)
 {
     expect(lanepool_i_mode_is_valid(LANEPOOL_EXCLUSIVE));
     expect(lanepool_i_mode_is_valid(LANEPOOL_SHARED));
-    expect(!lanepool_i_mode_is_valid(2));
+    expect(lanepool_i_mode_is_valid(LANEPOOL_COMMUTING));
+    expect(!lanepool_i_mode_is_valid(3));
     expect(!lanepool_i_mode_is_valid((uint64_t)1 << 32));
 }
 

@@ -30,8 +30,7 @@ typedef struct fiber_ring {
 
 /* The objects of a key. They are names only. */
 typedef struct key_objects {
-    uint64_t exclusive;
-    uint64_t shared;
+    uint64_t of_mode[LANEPOOL_I_MODES];
 } key_objects;
 
 /* Of a pool. Keys that share their objects only hide accesses. */
@@ -62,17 +61,15 @@ static void acquire_claim(const lanepool_pool *pool, const lanepool_i_lane *lane
                           lanepool_mode mode)
 {
     const key_objects *objects = objects_of(pool, lane);
-    lanepool_i_note_acquire(&objects->exclusive);
-    if (lanepool_i_mode_is_alone(mode))
-        lanepool_i_note_acquire(&objects->shared);
+    for (size_t other = 0; other < LANEPOOL_I_MODES; other++)
+        if (!lanepool_modes_overlap(mode, other))
+            lanepool_i_note_acquire(&objects->of_mode[other]);
 }
 
 static void release_claim(const lanepool_pool *pool, const lanepool_i_lane *lane,
                           lanepool_mode mode)
 {
-    const key_objects *objects = objects_of(pool, lane);
-    lanepool_i_note_release(lanepool_i_mode_is_alone(mode) ? &objects->exclusive
-                                                           : &objects->shared);
+    lanepool_i_note_release(&objects_of(pool, lane)->of_mode[mode]);
 }
 
 static bool has_rule(const lanepool_pool *pool)

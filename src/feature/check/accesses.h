@@ -26,9 +26,9 @@
  * Under a rule, the end of any call comes before each later call: only accesses of tasks that run
  * at the same time are reported.
  *
- * A key has two objects. A call with an exclusive claim acquires both and releases the first. A
- * call with a shared claim acquires the first and releases the second. So two shared calls have no
- * order.
+ * A key has an object for each mode. A call acquires those of the modes that its own does not
+ * overlap with, and releases its own. So two shared calls have no order, nor have two commuting
+ * ones.
  */
 #ifndef LANEPOOL_SRC_FEATURE_CHECK_ACCESSES_H
 #define LANEPOOL_SRC_FEATURE_CHECK_ACCESSES_H

@@ -55,12 +55,16 @@ static void print_key(const lanepool_pool *pool, lanepool_key key, char text[KEY
         (void)snprintf(text, KEY_SIZE, "%s", key.type == LANEPOOL_KEY_ALL ? "(all)" : "(none)");
 }
 
+static const char *const mode_names[] = { [LANEPOOL_EXCLUSIVE] = "exclusive",
+                                          [LANEPOOL_SHARED] = "shared",
+                                          [LANEPOOL_COMMUTING] = "commuting" };
+
 static void abort_with_message(const lanepool_failed_check *failed)
 {
     char key[KEY_SIZE];
     char message[MESSAGE_SIZE];
     print_key(failed->pool, failed->claim.key, key);
-    const char *mode = failed->claim.mode == LANEPOOL_SHARED ? "shared" : "exclusive";
+    const char *mode = mode_names[failed->claim.mode];
     if (failed->run != NULL)
         (void)snprintf(message, sizeof message, "task %" PRIu64 " has no %s claim of key %s",
                        failed->ticket, mode, key);

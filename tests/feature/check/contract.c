@@ -81,12 +81,14 @@ static void ask_about_each_mode(const lanepool_options *options)
                         lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE),
                         lanepool_claim_of(lanepool_key_string("\1"), LANEPOOL_SHARED),
                         lanepool_claim_of(lanepool_key_none(), LANEPOOL_SHARED),
-                        { .key = lanepool_key_id(OWN), .mode = 77 } },
-            .count = 10,
+                        { .key = lanepool_key_id(OWN), .mode = 77 },
+                        lanepool_commuting(OWN),
+                        lanepool_commuting(READ) },
+            .count = 12,
         };
 
         run_asking(pool, &asking, claims, 2, is_wide != 0);
-        expect_answers(&asking, "yynynnynnn");
+        expect_answers(&asking, "yynynnynnnyn");
     }
     lanepool_lane_release(lane);
     pool_end(pool);
