@@ -1,6 +1,6 @@
 /*
  * The protocol of a lane in src/lane/lane.c, for Spin. The role's holder appends ENTRIES entries,
- * each in either mode. Between two appends it may do the following, in any order:
+ * each in one of MODES modes. Between two appends it may do the following, in any order:
  *
  *   - It freezes and thaws the lane, FREEZES times.
  *   - It closes a gate and later opens it, GATES times. At most one gate is closed. Others that
@@ -39,6 +39,9 @@
 #ifndef ENTRIES
 #define ENTRIES 4
 #endif
+#ifndef MODES
+#define MODES 2 /* 3: commuting entries, too */
+#endif
 #ifndef FREEZES
 #define FREEZES 2
 #endif
@@ -65,31 +68,45 @@
 #define GATE(entry)     ((entry) - ENTRIES)
 #define TICKET(entry)   (IS_GATE(entry) -> gate_ticket[GATE(entry)] : (entry))
 
-/* The lane word: active, shared, blocked, due, which, turn (odd: an append is in progress). */
-byte active_count; bool shared, blocked, due, which; byte turn;
+/* As in lanepool/key.h: modes overlap if they have a bit in common. */
+#define EXCLUSIVE     0
+#define SHARED        1
+#define COMMUTING     2
+#define OVERLAP(a, b) (((a) & (b)) != 0)
+
+/* The lane word: active, mode, blocked, due, which, turn (odd: an append is in progress). */
+byte active_count, mode; bool blocked, due, which; byte turn;
 byte first[2]; byte last = NONE; byte next[ALL];
 
 mtype = { waits, holds, opened, passed };
 mtype gate_state[GATES + 1]; byte gate_ticket[GATES + 1];
 
-bool is_shared[ALL], is_granted[ENTRIES], is_tombstone[ENTRIES], is_released[ALL];
+byte mode_of[ALL]; bool is_granted[ENTRIES], is_tombstone[ENTRIES], is_released[ALL];
 bool is_appended[ENTRIES]; /* it has not ended, and was neither cancelled nor taken out */
-byte sharing, excluding, finished, freezes, gates, gates_passed, tombstones, take_outs;
+byte running[3]; /* tasks and gates that have the lane, by mode */
+byte finished, freezes, gates, gates_passed, tombstones, take_outs;
 byte parks, parked;
 byte closed = NONE; /* the gate that is closed */
 
 inline look(entry) { assert(entry != NONE); assert(!is_released[entry]) }
 inline read_word() {
-  atomic { w_active = active_count; w_shared = shared; w_blocked = blocked;
+  atomic { w_active = active_count; w_mode = mode; w_blocked = blocked;
            w_due = due; w_which = which; w_turn = turn }
 }
-#define UNCHANGED (active_count == w_active && shared == w_shared && blocked == w_blocked && \
+#define UNCHANGED (active_count == w_active && mode == w_mode && blocked == w_blocked && \
                    due == w_due && which == w_which && (turn == w_turn || PLANTED == 1))
 
 /* --- grants --- */
 
+inline begin_running(as) {
+  assert(running[EXCLUSIVE] == 0);
+  assert(running[SHARED] == 0 || OVERLAP(as, SHARED));
+  assert(running[COMMUTING] == 0 || OVERLAP(as, COMMUTING));
+  running[as]++
+}
+
 inline gate_holds(gate) {
-  gate_state[GATE(gate)] = holds; excluding++; assert(excluding == 1 && sharing == 0)
+  gate_state[GATE(gate)] = holds; begin_running(EXCLUSIVE)
 }
 inline gate_passes(gate) {
   gate_state[GATE(gate)] = passed; is_released[gate] = true; gates_passed++
@@ -126,7 +143,7 @@ inline measure_run() {
   look(head);
   entry = head; count = 1; follows = next[entry];
   do
-  :: is_shared[head] && follows != NONE && is_shared[follows] ->
+  :: follows != NONE && OVERLAP(mode_of[head], mode_of[follows]) ->
      entry = follows; count++; look(entry); follows = next[entry]
   :: else -> break
   od
@@ -136,13 +153,13 @@ inline measure_run() {
 inline leave_list(entry) { assert(IS_GATE(entry) || closed == NONE) }
 
 inline try_advance() {
-  head = first[w_which]; measure_run(); run_shared = is_shared[head];
+  head = first[w_which]; measure_run(); run_mode = mode_of[head];
   if
   :: PLANTED == 3 -> first[w_which] = follows
   :: else -> first[1 - w_which] = follows
   fi;
   if
-  :: atomic { UNCHANGED -> moved = true; active_count = count; shared = run_shared;
+  :: atomic { UNCHANGED -> moved = true; active_count = count; mode = run_mode;
               blocked = (follows != NONE); leave_list(head);
               if :: PLANTED != 3 -> which = 1 - w_which :: else fi };
      entry = head;
@@ -174,22 +191,19 @@ inline release_owed() {
 /* --- tasks --- */
 
 proctype task(byte me) {
-  byte head, count, entry, follows, earlier, owed, w_active, w_turn;
-  bool run_shared, moved, w_shared, w_blocked, w_due, w_which;
+  byte head, count, entry, follows, earlier, owed, w_active, w_mode, run_mode, w_turn;
+  bool moved, w_blocked, w_due, w_which;
   if
   :: is_granted[me]
   :: is_released[me] -> goto left
   fi;
   atomic {
     assert(!is_released[me]);
-    if
-    :: is_shared[me] -> sharing++; assert(excluding == 0)
-    :: else -> excluding++; assert(excluding == 1 && sharing == 0)
-    fi;
+    begin_running(mode_of[me]);
     earlier = 0;
     do
     :: earlier < me ->
-       assert(!(is_appended[earlier] && (!is_shared[earlier] || !is_shared[me])));
+       assert(!is_appended[earlier] || OVERLAP(mode_of[earlier], mode_of[me]));
        earlier++
     :: else -> break
     od;
@@ -200,7 +214,7 @@ proctype task(byte me) {
   :: true
   fi;
   atomic {
-    if :: is_shared[me] -> sharing-- :: else -> excluding-- fi;
+    running[mode_of[me]]--;
     is_appended[me] = false; is_released[me] = true; finished++; owed = 1
   };
   release_owed();
@@ -253,15 +267,15 @@ inline append() {
         begin_turn();
         if :: was_blocked -> look(last); next[last] = i; last = i; end_turn(); break :: else fi
      :: !w_blocked && w_active == 0 ->
-        atomic { active_count = 1; shared = is_shared[i]; leave_list(i) };
+        atomic { active_count = 1; mode = mode_of[i]; leave_list(i) };
         atomic { is_granted[i] = true }; break
-     :: !w_blocked && w_active > 0 && is_shared[i] && w_shared ->
+     :: !w_blocked && w_active > 0 && OVERLAP(mode_of[i], w_mode) ->
         if
         :: atomic { UNCHANGED -> active_count++; leave_list(i) };
            atomic { is_granted[i] = true }; break
         :: atomic { !UNCHANGED -> skip }
         fi
-     :: !w_blocked && w_active > 0 && !(is_shared[i] && w_shared) ->
+     :: !w_blocked && w_active > 0 && !OVERLAP(mode_of[i], w_mode) ->
         first[w_which] = i; last = i;
         if
         :: atomic { UNCHANGED -> blocked = true; break }
@@ -289,7 +303,7 @@ inline close_gate() {
         begin_turn();
         if :: was_blocked -> insert_gate(); end_turn(); break :: else fi
      :: !w_blocked && w_active == 0 ->
-        atomic { active_count = 1; shared = false; closed = gate; gate_holds(gate); break }
+        atomic { active_count = 1; mode = EXCLUSIVE; closed = gate; gate_holds(gate); break }
      :: !w_blocked && w_active > 0 ->
         first[w_which] = gate; last = gate;
         if
@@ -306,7 +320,7 @@ inline open_gate() {
   :: atomic { PLANTED != 5 && gate_state[GATE(gate)] == waits -> gate_state[GATE(gate)] = opened;
               if :: PLANTED == 6 -> is_released[gate] = true :: else fi }
   :: PLANTED == 5 && gate_state[GATE(gate)] == waits -> gate_state[GATE(gate)] = opened
-  :: atomic { gate_state[GATE(gate)] == holds -> excluding--; gate_passes(gate); owed = 1 };
+  :: atomic { gate_state[GATE(gate)] == holds -> running[EXCLUSIVE]--; gate_passes(gate); owed = 1 };
      release_owed()
   fi
 }
@@ -381,7 +395,7 @@ inline grant_overlapping() {
      do
      :: read_word();
         if
-        :: w_active > 0 && is_shared[head] && w_shared ->
+        :: w_active > 0 && OVERLAP(mode_of[head], w_mode) ->
            if
            :: atomic { UNCHANGED -> active_count = active_count + count; leave_list(head) };
               if :: PLANTED != 11 -> first[which] = follows :: else fi;
@@ -408,7 +422,7 @@ inline take_out() {
         take_out_any();
         if :: PLANTED != 12 -> grant_overlapping() :: else fi;
         atomic { head = first[which];
-                 assert(head == NONE || active_count == 0 || !shared || !is_shared[head]) }
+                 assert(head == NONE || active_count == 0 || !OVERLAP(mode, mode_of[head])) }
      :: else
      fi;
      thaw()
@@ -419,18 +433,22 @@ inline take_out() {
 /* Makes states equal that differ only in what is not used any more. */
 inline forget() {
   atomic { head = 0; count = 0; entry = 0; follows = 0; previous = 0; gate = 0; owed = 0;
-           w_active = 0; w_turn = 0; run_shared = false; moved = false; w_shared = false;
+           w_active = 0; w_turn = 0; run_mode = 0; moved = false; w_mode = 0;
            w_blocked = false; w_due = false; w_which = false; was_due = false; was_blocked = false }
 }
 
 active proctype holder() {
-  byte i = 0, head, count, entry, follows, previous, gate, owed, w_active, w_turn;
-  bool run_shared, moved, w_shared, w_blocked, w_due, w_which, was_due, was_blocked;
+  byte i = 0, head, count, entry, follows, previous, gate, owed, w_active, w_mode, run_mode, w_turn;
+  bool moved, w_blocked, w_due, w_which, was_due, was_blocked;
   atomic {
     do
     :: i < ENTRIES ->
        next[i] = NONE;
-       if :: is_shared[i] = true :: is_shared[i] = false fi;
+       if
+       :: mode_of[i] = EXCLUSIVE
+       :: mode_of[i] = SHARED
+       :: MODES == 3 -> mode_of[i] = COMMUTING
+       fi;
        run task(i); i++
     :: else -> break
     od;

@@ -71,7 +71,7 @@ static bool share(const struct round *round, uint32_t a, uint32_t b)
             const lanepool_claim *second = &round->claims[b][j];
 
             if (first->key.id == second->key.id &&
-                (first->mode == LANEPOOL_EXCLUSIVE || second->mode == LANEPOOL_EXCLUSIVE)) {
+                !lanepool_modes_overlap(first->mode, second->mode)) {
                 return true;
             }
         }
@@ -99,11 +99,14 @@ static bool answer(const lanepool_task_view *a, const lanepool_task_view *b, voi
 
 static void draw_claims_of(struct round *round, uint32_t task)
 {
+    static const lanepool_mode modes[] = { LANEPOOL_EXCLUSIVE, LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED,
+                                           LANEPOOL_COMMUTING };
+
     round->claim_counts[task] = random_below(&round->random, CLAIMS_PER_TASK_MAX + 1);
     for (size_t i = 0; i < round->claim_counts[task]; i++) {
-        round->claims[task][i] = lanepool_claim_of(
-            lanepool_key_id(random_below(&round->random, KEY_COUNT)),
-            random_below(&round->random, 2) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+        round->claims[task][i] =
+            lanepool_claim_of(lanepool_key_id(random_below(&round->random, KEY_COUNT)),
+                              modes[random_below(&round->random, sizeof modes / sizeof *modes)]);
     }
 }
 

@@ -4,10 +4,11 @@
 
 #include "property/oracle.h"
 
+enum { JUDGE_MODES = 3 };
+
 /* While a check walks over all tasks in some order: when the earlier tasks of one key ended. */
 struct latest_end {
-    uint64_t exclusive; /* when the last exclusive call ended */
-    uint64_t any;       /* when the last call of either mode ended */
+    uint64_t of_mode[JUDGE_MODES]; /* when the last call with a claim in this mode ended */
 };
 
 /* One judgement: the log, the workload, and the orders in which checks walk over the accepted
@@ -22,13 +23,22 @@ struct judge {
     /* By key; the last one has barriers as exclusive tasks, and all others as shared ones. */
     struct latest_end *ends;
     uint32_t *cancelled_by; /* by task: the call that cancelled it, or WORKLOAD_NONE */
-    bool *has_mark;         /* by key: a task that claims it exclusively was cancelled */
+    uint32_t *marks;        /* by key: the modes of claims of cancelled tasks, as a set */
     struct oracle_verdict verdict;
 };
 
 /* Records a violation. Only the first one is stored, because later ones may follow from it. */
 __attribute__((format(printf, 2, 3))) void judge_blame(struct oracle_verdict *verdict,
                                                        const char *format, ...);
+
+/* Returns true if a tombstone in mode `mark` may keep tasks apart that claim its key in this mode,
+ * and would overlap otherwise. Exclusive tasks wait for one another anyway; they count as kept
+ * apart by an exclusive tombstone only. */
+static inline bool judge_mark_divides(lanepool_mode mark, lanepool_mode mode)
+{
+    return !lanepool_modes_overlap(mark, mode) &&
+           (mode != LANEPOOL_EXCLUSIVE || mark == LANEPOOL_EXCLUSIVE);
+}
 
 /* Returns the task whose submit decided on the task's position: a receiver has its giver's
  * position. */

@@ -46,7 +46,8 @@ static uint32_t sort_by_ticket(const struct oracle_log *log, uint32_t task_count
 
 /* --- the replay --- */
 
-/* The keys that one task claims, separated by mode. */
+/* The keys that one task claims, separated by mode. A commuting claim counts as an exclusive one:
+ * the order does not matter, so one order is as good as any. */
 struct claimed {
     uint32_t *exclusive;
     uint32_t *shared;
@@ -119,7 +120,8 @@ static bool is_same(const struct oracle_log *log, const struct oracle_log *repla
     }
     for (uint32_t i = 0; i < params->key_count; i++) {
         if (log->keys[i].history != replay->keys[i].history ||
-            atomic_load(&log->keys[i].readers) != atomic_load(&replay->keys[i].readers)) {
+            atomic_load(&log->keys[i].readers) != atomic_load(&replay->keys[i].readers) ||
+            atomic_load(&log->keys[i].adders) != atomic_load(&replay->keys[i].adders)) {
             return false;
         }
     }

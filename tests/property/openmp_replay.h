@@ -7,8 +7,9 @@
 
 /*
  * Runs the tasks that ran once more as OpenMP tasks on `threads` threads, in the order of their
- * tickets. An exclusive claim becomes `depend(inout)`, a shared one `depend(in)`. Returns true if
- * every task read the same values, and every key has the same history, as on the pool.
+ * tickets. An exclusive or commuting claim becomes `depend(inout)`, a shared one `depend(in)`.
+ * Returns true if every task read the same values, and every key has the same history, as on the
+ * pool.
  */
 bool openmp_replay_agrees(const struct oracle_log *log, const struct workload *workload,
                           int threads);

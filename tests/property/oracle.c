@@ -61,12 +61,19 @@ bool judge_is_accepted(const struct oracle_task *task)
 
 /* --- how tasks change keys --- */
 
-static uint64_t chain_next(uint64_t history, uint64_t readers, uint32_t task)
+static uint64_t load(const _Atomic uint64_t *from)
 {
-    return random_mix(history ^ random_mix(readers)) + task + 1;
+    return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static uint64_t reader_mark(uint32_t task)
+static uint64_t chain_next(const struct oracle_key *key, uint32_t task)
+{
+    uint64_t sets = random_mix(load(&key->readers)) ^ random_mix(load(&key->adders) + 1);
+
+    return random_mix(key->history ^ sets) + task + 1;
+}
+
+static uint64_t task_mark(uint32_t task)
 {
     return random_mix((uint64_t)task + 1);
 }
@@ -83,13 +90,15 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
             continue;
         }
         if (what->merged[i].mode == LANEPOOL_SHARED) {
-            seen = random_mix(seen ^ key->history);
-            atomic_fetch_add_explicit(&key->readers, reader_mark(task), memory_order_relaxed);
+            seen = random_mix(seen ^ key->history ^ random_mix(load(&key->adders)));
+            atomic_fetch_add_explicit(&key->readers, task_mark(task), memory_order_relaxed);
+        } else if (what->merged[i].mode == LANEPOOL_COMMUTING) {
+            seen = random_mix(seen ^ key->history ^ random_mix(load(&key->readers)));
+            atomic_fetch_add_explicit(&key->adders, task_mark(task), memory_order_relaxed);
         } else {
-            uint64_t readers = atomic_load_explicit(&key->readers, memory_order_relaxed);
-
-            key->history = chain_next(key->history, readers, task);
+            key->history = chain_next(key, task);
             atomic_store_explicit(&key->readers, 0, memory_order_relaxed);
+            atomic_store_explicit(&key->adders, 0, memory_order_relaxed);
         }
     }
     log->tasks[task].seen = seen;
@@ -108,8 +117,11 @@ uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *w
             continue;
         }
         read = random_mix(read ^ key->history);
-        if (what->merged[i].mode == LANEPOOL_EXCLUSIVE) {
-            read = random_mix(read ^ atomic_load_explicit(&key->readers, memory_order_relaxed));
+        if (what->merged[i].mode != LANEPOOL_SHARED) {
+            read = random_mix(read ^ load(&key->readers));
+        }
+        if (what->merged[i].mode != LANEPOOL_COMMUTING) {
+            read = random_mix(read ^ load(&key->adders));
         }
     }
     return read;
@@ -234,6 +246,19 @@ static struct latest_end *end_of_barriers(struct judge *judge)
     return &judge->ends[judge->workload->params.key_count];
 }
 
+/* Returns the latest end of a task whose claim conflicts with one in this mode. */
+static uint64_t end_of_conflicting(const struct latest_end *end, lanepool_mode mode)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t other = 0; other < JUDGE_MODES; other++) {
+        if (!lanepool_modes_overlap(mode, other) && end->of_mode[other] > latest) {
+            latest = end->of_mode[other];
+        }
+    }
+    return latest;
+}
+
 /* Returns true if the task ran although the tasks it waited for ended only after a shutdown now. */
 static bool starts_after_stop(const struct judge *judge, uint32_t task, uint64_t waited_until)
 {
@@ -252,7 +277,8 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     if (!judge_has_place(judge, task)) {
         return;
     }
-    uint64_t must_all = what->is_barrier ? all->any : all->exclusive;
+    uint64_t must_all =
+        end_of_conflicting(all, what->is_barrier ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
 
     if (begin < must_all) {
         judge_blame(&judge->verdict, "task %u and a barrier did not keep their order (by %s)", task,
@@ -264,7 +290,7 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     }
     for (uint32_t i = 0; i < what->merged_count; i++) {
         const struct latest_end *end = &judge->ends[what->merged[i].key];
-        uint64_t must = what->merged[i].mode == LANEPOOL_SHARED ? end->exclusive : end->any;
+        uint64_t must = end_of_conflicting(end, what->merged[i].mode);
 
         if (begin < must &&
             !oracle_misses(judge->log, judge->workload, task, what->merged[i].key)) {
@@ -281,11 +307,10 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     }
 }
 
-static void raise_end(struct latest_end *end, uint64_t at, bool exclusive)
+static void raise_end(struct latest_end *end, uint64_t at, lanepool_mode mode)
 {
-    end->any = at > end->any ? at : end->any;
-    if (exclusive && at > end->exclusive) {
-        end->exclusive = at;
+    if (at > end->of_mode[mode]) {
+        end->of_mode[mode] = at;
     }
 }
 
@@ -298,7 +323,7 @@ static void note_end(struct judge *judge, uint32_t task)
     if (!judge_has_place(judge, task)) {
         return;
     }
-    raise_end(end_of_barriers(judge), at, what->is_barrier);
+    raise_end(end_of_barriers(judge), at, what->is_barrier ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
     for (uint32_t i = 0; i < what->merged_count; i++) {
         uint32_t key = what->merged[i].key;
 
@@ -306,7 +331,7 @@ static void note_end(struct judge *judge, uint32_t task)
             continue;
         }
         raise_end(&judge->ends[key], key == what->gives_up && gave_up_at != 0 ? gave_up_at : at,
-                  what->merged[i].mode == LANEPOOL_EXCLUSIVE);
+                  what->merged[i].mode);
     }
 }
 
@@ -454,7 +479,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
     judge.by_submit_end = sorted_by(&judge, when_submit_ends);
     judge.ends = memory_get((size_t)workload->params.key_count + 1, sizeof *judge.ends);
-    judge.has_mark = memory_get(workload->params.key_count, sizeof *judge.has_mark);
+    judge.marks = memory_get(workload->params.key_count, sizeof *judge.marks);
     judge.cancelled_by = memory_get(workload->params.task_count, sizeof *judge.cancelled_by);
 
     EACH_FEATURE(prepare_judge, &judge);
@@ -472,6 +497,6 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     free(judge.by_submit_end);
     free(judge.ends);
     free(judge.cancelled_by);
-    free(judge.has_mark);
+    free(judge.marks);
     return judge.verdict;
 }

@@ -35,7 +35,7 @@ struct oracle_task {
     uint64_t ticket;
     size_t worker;
     uint64_t thread;
-    uint64_t seen;       /* a hash of the histories of the keys that it claims shared */
+    uint64_t seen;       /* a hash of what it has read of the keys that it claims shared */
     uint64_t wait_begin; /* of the wait in its body; 0: none */
     uint64_t wait_end;
     lanepool_status waited;
@@ -172,6 +172,7 @@ struct oracle_visit {
 struct oracle_key {
     uint64_t history;         /* a hash chain over the exclusive tasks */
     _Atomic uint64_t readers; /* the shared tasks since the last exclusive one, as a set */
+    _Atomic uint64_t adders;  /* the commuting tasks since the last exclusive one, as a set */
 };
 
 /* The record of an allocator's and of workers' callbacks. */

@@ -124,14 +124,22 @@ static bool may_stand_before(const struct oracle_log *log, const struct workload
     return end == 0 || oracle_when(&judge_place_of(log, workload, other)->submit_begin) < end;
 }
 
-static bool claims(const struct workload_task *what, uint32_t key)
+/* Returns the task's claim of the key, or NULL. */
+static const struct workload_claim *claim_of(const struct workload_task *what, uint32_t key)
 {
-    bool found = false;
+    const struct workload_claim *found = NULL;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        found |= what->merged[i].key == key;
+        if (what->merged[i].key == key) {
+            found = &what->merged[i];
+        }
     }
     return found;
+}
+
+static bool claims(const struct workload_task *what, uint32_t key)
+{
+    return claim_of(what, key) != NULL;
 }
 
 /* Returns true if, in a lane, a tombstone may be behind `other` and before `task`. */
@@ -147,9 +155,11 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
             continue;
         }
         for (uint32_t c = 0; c < what->merged_count; c++) {
-            if (what->merged[c].mode == LANEPOOL_EXCLUSIVE &&
-                claims(&workload->tasks[other], what->merged[c].key) &&
-                claims(&workload->tasks[task], what->merged[c].key)) {
+            const struct workload_claim *own =
+                claim_of(&workload->tasks[task], what->merged[c].key);
+
+            if (own != NULL && judge_mark_divides(what->merged[c].mode, own->mode) &&
+                claims(&workload->tasks[other], own->key)) {
                 return true;
             }
         }

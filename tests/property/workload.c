@@ -103,10 +103,10 @@ static int compare_claims(const void *left, const void *right)
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
     }
-    return (a->mode > b->mode) - (a->mode < b->mode);
+    return 0;
 }
 
-/* EXCLUSIVE sorts before SHARED, so that the first claim of a key is its strongest one. */
+/* Claims of one key in different modes become one EXCLUSIVE claim. */
 static void merge_claims(struct workload_task *task)
 {
     uint32_t kept = 0;
@@ -119,9 +119,19 @@ static void merge_claims(struct workload_task *task)
     for (uint32_t i = 0; i < task->claim_count; i++) {
         if (kept == 0 || task->merged[kept - 1].key != task->merged[i].key) {
             task->merged[kept++] = task->merged[i];
+        } else if (task->merged[kept - 1].mode != task->merged[i].mode) {
+            task->merged[kept - 1].mode = LANEPOOL_EXCLUSIVE;
         }
     }
     task->merged_count = kept;
+}
+
+static lanepool_mode draw_mode(struct choices *choices)
+{
+    if (chance(choices, 3)) {
+        return chance(choices, 3) ? LANEPOOL_COMMUTING : LANEPOOL_SHARED;
+    }
+    return chance(choices, 6) ? LANEPOOL_COMMUTING : LANEPOOL_EXCLUSIVE;
 }
 
 static void draw_claims(struct workload_task *task, uint32_t key_count, struct choices *choices)
@@ -130,7 +140,7 @@ static void draw_claims(struct workload_task *task, uint32_t key_count, struct c
 
     for (uint32_t i = 0; i < task->claim_count; i++) {
         task->claims[i].key = all ? i : choose(choices, key_count);
-        task->claims[i].mode = chance(choices, 3) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+        task->claims[i].mode = draw_mode(choices);
     }
     merge_claims(task);
 }
@@ -278,7 +288,7 @@ static bool claims_allow(const struct workload_task *a, const struct workload_ta
             i++;
         } else if (a->merged[i].key > b->merged[j].key) {
             j++;
-        } else if (a->merged[i].mode == LANEPOOL_SHARED && b->merged[j].mode == LANEPOOL_SHARED) {
+        } else if (lanepool_modes_overlap(a->merged[i].mode, b->merged[j].mode)) {
             i++;
             j++;
         } else {

@@ -134,7 +134,7 @@ struct workload_claim {
 
 struct workload_task {
     struct workload_claim *claims; /* as submitted, duplicates included */
-    struct workload_claim *merged; /* by ascending key, the strongest mode of each */
+    struct workload_claim *merged; /* by ascending key, each in one mode */
     uint32_t claim_count;
     uint32_t merged_count;
     uint32_t submitter; /* a nested task has its parent's */

@@ -32,6 +32,7 @@ void workload_print_number(const char *what, uint32_t number, FILE *out)
 
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
 {
+    static const char *const mode_letters[] = { "", "s", "c" };
     static const char *const forms[] = { "submit", "batch", "within", "or run" };
 
     fprintf(out, "  task %u: %s by %u", index, forms[task->form], task->submitter);
@@ -43,8 +44,7 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
     }
     fprintf(out, ", takes %u, kind %u, claims", task->duration, task->kind);
     for (uint32_t i = 0; i < task->claim_count && !task->is_barrier && !task->is_heir; i++) {
-        fprintf(out, " %u%s", task->claims[i].key,
-                task->claims[i].mode == LANEPOOL_SHARED ? "s" : "");
+        fprintf(out, " %u%s", task->claims[i].key, mode_letters[task->claims[i].mode]);
     }
     if (task->is_barrier) {
         fprintf(out, " all");

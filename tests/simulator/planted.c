@@ -41,7 +41,8 @@ static const char *const names[] = { "",
                                      "parked too soon",
                                      "expires started",
                                      "scope as chain",
-                                     "runs cancelled" };
+                                     "runs cancelled",
+                                     "modes mixed" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

@@ -6,13 +6,13 @@
 
 #include "support/memory.h"
 
-enum { BATCH = 64, THREADS_MAX = 64 };
+enum { BATCH = 64, THREADS_MAX = 64, MODES = 3 };
 
 /* A task's entry in a lane, or its wait behind a task or in a kind's batch. */
 struct entry {
     uint64_t object;
     uint8_t type;
-    bool shared;
+    uint32_t mode;
     bool arrived;
     bool released;
     bool avoided; /* left before it was granted, because the lane was poisoned */
@@ -34,9 +34,8 @@ struct task {
 struct lane {
     uint64_t object;
     uint8_t type;
-    uint32_t shared;
-    bool exclusive;
-    bool was_poisoned; /* by a parked task */
+    uint32_t holders[MODES]; /* tasks that have the lane, by the mode of their claims */
+    bool was_poisoned;       /* by a parked task */
 };
 
 /* Lists are searched from the newest element, because unfinished tasks are near the end. */
@@ -194,13 +193,11 @@ static void arrive(struct event_judge *judge, struct task *task, struct entry *e
         return;
     }
     struct lane *lane = find_lane(judge, entry);
-    note(judge, !lane->exclusive, "a lane is granted while a writer has it");
-    note(judge, entry->shared || lane->shared == 0, "a lane with readers is granted to a writer");
-    if (entry->shared) {
-        lane->shared++;
-    } else {
-        lane->exclusive = true;
+    for (uint32_t mode = 0; mode < MODES; mode++) {
+        note(judge, lane->holders[mode] == 0 || lanepool_modes_overlap(entry->mode, mode),
+             "a lane is granted while a task has it that conflicts");
     }
+    lane->holders[entry->mode]++;
 }
 
 static void enter(struct event_judge *judge, const lanepool_event *event)
@@ -212,7 +209,7 @@ static void enter(struct event_judge *judge, const lanepool_event *event)
     struct entry *entry = &task->entries[task->entry_count++];
     *entry = (struct entry){ .object = event->object,
                              .type = event->object_type,
-                             .shared = (event->detail & LANEPOOL_EVENT_SHARED) != 0 };
+                             .mode = lanepool_event_mode(event->detail) };
     task->waiting++;
     if ((event->detail & LANEPOOL_EVENT_GRANTED) != 0) {
         arrive(judge, task, entry);
@@ -267,11 +264,7 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     if (!entry->arrived) {
         return;
     }
-    if (entry->shared) {
-        lane->shared--;
-    } else {
-        lane->exclusive = false;
-    }
+    find_lane(judge, entry)->holders[entry->mode]--;
 }
 
 /* --- steps --- */

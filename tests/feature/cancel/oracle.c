@@ -70,7 +70,7 @@ static void note_mark(struct judge *judge, uint32_t task)
     const struct workload_task *what = &judge->workload->tasks[task];
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
-        judge->has_mark[what->merged[i].key] |= what->merged[i].mode == LANEPOOL_EXCLUSIVE;
+        judge->marks[what->merged[i].key] |= 1u << what->merged[i].mode;
     }
 }
 
@@ -96,6 +96,17 @@ void judge_find_cancelled(struct judge *judge)
     }
 }
 
+static bool is_divided(const struct judge *judge, const struct workload_claim *claim)
+{
+    bool any = false;
+
+    for (uint32_t mode = 0; mode < JUDGE_MODES; mode++) {
+        any |= (judge->marks[claim->key] >> mode & 1) != 0 &&
+               judge_mark_divides((lanepool_mode)mode, claim->mode);
+    }
+    return any;
+}
+
 bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other)
 {
     const struct workload_params *params = &judge->workload->params;
@@ -106,7 +117,7 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
 
-        if ((judge->has_mark[key] || workload_pauses(judge->workload, key) ||
+        if ((is_divided(judge, &what->merged[i]) || workload_pauses(judge->workload, key) ||
              oracle_when(&judge->log->lanes[key].paused_at) != 0) &&
             claims(&judge->workload->tasks[other], key)) {
             return true;

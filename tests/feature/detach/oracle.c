@@ -1,11 +1,6 @@
 /* Tasks that hold their lanes for longer or shorter than their call, or hand them over. */
 #include "feature/detach/workload.h"
 
-static bool both_shared(const struct workload_claim *a, const struct workload_claim *b)
-{
-    return a->mode == LANEPOOL_SHARED && b->mode == LANEPOOL_SHARED;
-}
-
 /* Returns true if the claims meet in another key than this one. */
 static bool meet_elsewhere(const struct oracle_log *log, const struct workload *workload,
                            uint32_t first, uint32_t second, uint32_t key)
@@ -16,7 +11,7 @@ static bool meet_elsewhere(const struct oracle_log *log, const struct workload *
     for (uint32_t i = 0; i < a->merged_count; i++) {
         for (uint32_t j = 0; j < b->merged_count && a->merged[i].key != key; j++) {
             if (a->merged[i].key == b->merged[j].key &&
-                !both_shared(&a->merged[i], &b->merged[j]) &&
+                !lanepool_modes_overlap(a->merged[i].mode, b->merged[j].mode) &&
                 !oracle_misses(log, workload, first, a->merged[i].key) &&
                 !oracle_misses(log, workload, second, a->merged[i].key)) {
                 return true;

@@ -247,7 +247,7 @@ static bool claims(const struct workload_task *what, struct workload_claim claim
 {
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         if (what->merged[i].key == claim.key) {
-            return claim.mode == LANEPOOL_EXCLUSIVE || what->merged[i].mode == LANEPOOL_EXCLUSIVE;
+            return !lanepool_modes_overlap(claim.mode, what->merged[i].mode);
         }
     }
     return false;
