@@ -1,5 +1,5 @@
-/* A hot account: credits claim it SHARED and add atomically, so they run in parallel. A balance
- * claims it EXCLUSIVE: it sees every earlier credit and no later one. */
+/* A hot account: credits claim it COMMUTING and add atomically, so they run in parallel. Balances
+ * claim it SHARED: each sees every earlier credit and no later one. */
 #include <lanepool/lanepool.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,9 +28,11 @@ int main(void)
     lanepool_status status = lanepool_pool_create(NULL, &pool);
     for (int i = 1; i <= 2000 && status == LANEPOOL_OK; i++) {
         status = lanepool_pool_submit(
-            pool, LANEPOOL_TASK(.function = credit, LANEPOOL_CLAIMS(lanepool_shared(ACCOUNT))));
+            pool, LANEPOOL_TASK(.function = credit, LANEPOOL_CLAIMS(lanepool_commuting(ACCOUNT))));
         if (i % 1000 == 0 && status == LANEPOOL_OK)
-            status = lanepool_pool_run(pool, lanepool_key_id(ACCOUNT), print_balance, NULL);
+            status = lanepool_pool_submit(pool,
+                                          LANEPOOL_TASK(.function = print_balance,
+                                                        LANEPOOL_CLAIMS(lanepool_shared(ACCOUNT))));
     }
     if (status != LANEPOOL_OK)
         return 1;

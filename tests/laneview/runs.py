@@ -52,11 +52,11 @@ class Run:
                 states[event["task"]] = names[event["type"]]
 
     def lanes(self):
-        """The lanes of each task by name, with whether they are shared; not those that it went without."""
+        """The lanes of each task by name, with the claims' modes; not those that it went without."""
         names = dict(value.split(" ", 2)[1:] for value in self.values("lane"))
         claims = defaultdict(dict)
         for event in self.of(schedule.ENTER):
-            claims[event["task"]][names[str(event["object"])]] = bool(event["detail"] & schedule.SHARED)
+            claims[event["task"]][names[str(event["object"])]] = event["detail"] & (schedule.SHARED | schedule.COMMUTING)
         for event in self.of(schedule.RELEASE, detail=schedule.EARLY):
             claims[event["task"]].pop(names[str(event["object"])])
         return claims
@@ -71,7 +71,7 @@ class Run:
         claims = self.lanes()
         for one in claims:
             for other in claims:
-                if one < other and any(not (claims[one][lane] and claims[other][lane])
+                if one < other and any(not claims[one][lane] & claims[other][lane]
                                        for lane in claims[one].keys() & claims[other].keys()):
                     check(self.ends[one]["time"] <= self.starts[other]["time"],
                           f"#{one} and #{other} conflict")  # fmt: skip

@@ -5,7 +5,7 @@ usage: scenarios.py LANEVIEW
 """
 from views import Views, check
 
-SHIPPED = {"latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "poisoned",
+SHIPPED = {"commuting", "latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "poisoned",
            "seed", "shared", "slow-member"}  # fmt: skip
 
 # A text, the line of its error, and the error.
@@ -49,7 +49,7 @@ WRONG = [
     ("client A B\nrollup A for 5ms", 2, "a rollup needs more than one client"),
     ("client A B\nrollup A,A for 5ms", 2, "claimed twice: A"),
     ("client A B\nrollup A,B:exclusive for 5ms", 2,
-     "after a client only :shared may follow, not :exclusive"),
+     "after a client only :shared or :commuting may follow, not :exclusive"),
     ("task each for 5ms", 1, "there are no clients yet"),
     ("repeat 3", 1, "expected: repeat NUMBER task|rollup ..."),
     ("client A\nrepeat x task A for 5ms", 2, "expected: repeat NUMBER task|rollup ..."),

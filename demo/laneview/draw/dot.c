@@ -67,9 +67,7 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
     struct text label = { 0 };
     describe_task(&label, model, entry->task);
     add_state(&label, model, entry->task, is_granted);
-    if (entry->mode == LANEPOOL_SHARED) {
-        text_add(&label, " (shared)");
-    }
+    text_add(&label, "%s", describe_mode(entry->mode));
     text_add(dot, "  e%zu [%s, ", index,
              node_style_of(&model->replay->tasks[entry->task], is_granted));
     add_label(dot, &label);

@@ -13,6 +13,14 @@ const char *describe_tag(const struct model *model, size_t task)
     return model_is_rollup(described) ? "rollup" : "task";
 }
 
+const char *describe_mode(unsigned mode)
+{
+    if (mode == LANEPOOL_COMMUTING) {
+        return " (commuting)";
+    }
+    return mode == LANEPOOL_SHARED ? " (shared)" : "";
+}
+
 void describe_number(struct text *text, const struct model *model, size_t task)
 {
     if (model->replay->tasks[task].has_ticket) {
@@ -218,8 +226,7 @@ void describe_history(struct text *text, const struct model *model, size_t task)
             bool is_given_up = entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN &&
                                entry->release_ns != LANEPOOL_REPLAY_UNSEEN;
             text_add(text, "%s%s%s%s", before, model->lanes[entry->lane].name,
-                     entry->mode == LANEPOOL_SHARED ? " (shared)" : "",
-                     is_given_up ? " (given up)" : "");
+                     describe_mode(entry->mode), is_given_up ? " (given up)" : "");
         }
         index = entry->next_of_task;
     }

@@ -10,6 +10,8 @@
 
 /* The name of a task's tag; "task" or "rollup" if the tag has no name. */
 const char *describe_tag(const struct model *model, size_t task);
+/* What follows the name of a claim in this lanepool_mode. */
+const char *describe_mode(unsigned mode);
 
 /* Adds "#4", or "submission" for a task that has no ticket yet. */
 void describe_number(struct text *text, const struct model *model, size_t task);

@@ -16,7 +16,7 @@
 
 struct scenario_claim {
     size_t key; /* of scenario->keys */
-    bool is_shared;
+    lanepool_mode mode;
 };
 
 /* How a task fails, and what follows. */

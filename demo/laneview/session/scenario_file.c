@@ -102,6 +102,10 @@ static void describe_failure(struct text *text, const struct scenario_step *step
     }
 }
 
+static const char *const mode_suffixes[] = {
+    [LANEPOOL_EXCLUSIVE] = "", [LANEPOOL_SHARED] = ":shared", [LANEPOOL_COMMUTING] = ":commuting"
+};
+
 static void describe_step(struct text *text, const struct scenario *scenario,
                           const struct scenario_step *step)
 {
@@ -123,7 +127,7 @@ static void describe_step(struct text *text, const struct scenario *scenario,
         const char *key = scenario->keys[claim->key];
         text_add(text, "%s", i > 0 ? "," : " ");
         text_add_clean(text, key, strlen(key));
-        text_add(text, "%s", claim->is_shared ? ":shared" : "");
+        text_add(text, "%s", mode_suffixes[claim->mode]);
     }
     text_add(text, " for %s", units_format(number, step->duration_ns));
     describe_failure(text, step);

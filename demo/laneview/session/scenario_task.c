@@ -18,7 +18,7 @@ struct submission {
 };
 
 static bool add_claim(struct scenario_reader *reader, struct submission *submission, size_t key,
-                      bool is_shared)
+                      lanepool_mode mode)
 {
     struct scenario *scenario = reader->scenario;
     for (size_t i = submission->step.first_claim; i < scenario->claim_count; i++) {
@@ -28,32 +28,45 @@ static bool add_claim(struct scenario_reader *reader, struct submission *submiss
     }
     scenario->claims = memory_grow(scenario->claims, &scenario->claim_capacity,
                                    scenario->claim_count + 1, sizeof *scenario->claims);
-    scenario->claims[scenario->claim_count++] = (struct scenario_claim){ key, is_shared };
+    scenario->claims[scenario->claim_count++] = (struct scenario_claim){ key, mode };
     submission->step.claim_count++;
     return true;
 }
 
-/* Reads NAME, NAME:shared, * or *:shared. */
+/* Reads what follows a client's name, from the colon on: `suffix`, or NULL for nothing. */
+static bool read_mode(struct scenario_reader *reader, const char *suffix, lanepool_mode *mode)
+{
+    *mode = LANEPOOL_EXCLUSIVE;
+    if (!suffix) {
+        return true;
+    }
+    *mode = strcmp(suffix, ":shared") == 0 ? LANEPOOL_SHARED : LANEPOOL_COMMUTING;
+    return *mode == LANEPOOL_SHARED || strcmp(suffix, ":commuting") == 0 ||
+           scenario_fail_at_line(
+               reader, "after a client only :shared or :commuting may follow, not ", suffix);
+}
+
+/* Reads NAME or *, each alone or with :shared or :commuting. */
 static bool read_claim(struct scenario_reader *reader, struct submission *submission, char *word)
 {
     struct scenario *scenario = reader->scenario;
     char *colon = strchr(word, ':');
-    bool done = true;
-    if (colon && strcmp(colon, ":shared") != 0) {
-        return scenario_fail_at_line(reader, "after a client only :shared may follow, not ", colon);
+    lanepool_mode mode;
+    bool done = read_mode(reader, colon, &mode);
+    if (!done) {
+        return false;
     }
     if (colon) {
         *colon = 0;
     }
     if (strcmp(word, "*") == 0) {
         for (size_t key = 0; key < scenario->key_count && done; key++) {
-            done = add_claim(reader, submission, key, colon != NULL);
+            done = add_claim(reader, submission, key, mode);
         }
         return done;
     }
     size_t key;
-    return scenario_read_key(reader, word, &key) &&
-           add_claim(reader, submission, key, colon != NULL);
+    return scenario_read_key(reader, word, &key) && add_claim(reader, submission, key, mode);
 }
 
 static bool read_claims(struct scenario_reader *reader, struct submission *submission, char *list)

@@ -76,8 +76,7 @@ static bool submit_task(struct session *session, const struct scenario_step *ste
     lanepool_task task = LANEPOOL_TASK_INIT;
     for (size_t i = 0; i < step->claim_count; i++) {
         const struct scenario_claim *claim = &session->scenario->claims[step->first_claim + i];
-        session->claims[i] = lanepool_claim_of(
-            lanepool_key_id(claim->key), claim->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+        session->claims[i] = lanepool_claim_of(lanepool_key_id(claim->key), claim->mode);
     }
     task.function = run_task_body;
     task.context = &session->tasks[step - session->scenario->steps];
