@@ -90,6 +90,8 @@ GOALS = [
     Goal("the same, 4 flooded keys", at("cold_to_bound", "workers route", 4), 1),
     Goal("the same, 4 flooded keys, submitters route",
          at("cold_to_bound", "submitters route", 4), 1),
+    Goal("credits of one account, COMMUTING / unclaimed",
+         ratio(at("hot", "COMMUTING", 1), at("hot", "unclaimed", 1)), 1.15),
     Goal("idle pool of 1 to 16 workers, ms of CPU time per second", most("idle_cpu", "lanepool"), 1),
     Goal("efficiency of 16 workers, 10 us, batches",
          with_cpus(16, at("workers_10us", BATCHES, 16)), 0.85, is_least=True),

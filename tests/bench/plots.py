@@ -78,6 +78,8 @@ PLOTS = {
     "serial_gain": Plot("Only the requests of one of 64 customers in order, beside one after the "
                         "other",
                         "workers", "times as fast", is_drawn=False, better="higher"),
+    "hot": Plot("One account that every task credits, by the mode of the claim", "",
+                "ns for each task", is_drawn=False),
     "submitters_empty": Plot("Time of an empty task on two workers, by submitting threads",
                              "submitting threads, on two CPUs", "ns for each task", "x"),
 }
