@@ -55,17 +55,24 @@ Test(rules_and_transfers, an_account_cannot_be_both_commutative_and_guarded)
     expect_found(reading_result_with(&rules, "2024-01-02 x\n  A:x  1 USD\n  B\n"), "matches both");
 }
 
-Test(rules_and_transfers, an_assertion_on_a_commutative_account_is_refused)
+static const char *result_with_house_accounts(const char *text)
 {
     struct rules rules;
     rules_init(&rules);
     patterns_add(&rules.commutative, "A*");
-    expect_found(reading_result_with(&rules, "2024-01-02 x\n  A:x  1 USD = 1 USD\n  B\n"),
-                 "FILE:2: a balance assertion on the commutative account");
-    rules_init(&rules);
-    patterns_add(&rules.commutative, "A*");
-    expect_found(reading_result_with(&rules, "2024-01-02 x\n  A:x  = 1 USD\n  B\n"),
-                 "FILE:2: a balance assertion on the commutative account");
+    return reading_result_with(&rules, text);
+}
+
+Test(rules_and_transfers, an_assertion_on_a_commutative_account_is_checked)
+{
+    expect_found(result_with_house_accounts("2024-01-02 x\n  A:x  1 USD = 1 USD\n  B\n"
+                                            "2024-01-03 x\n  A:x  2 USD = 3 USD\n  B\n"
+                                            "2024-01-04 x\n  A:x  = 5 USD\n  B\n"
+                                            "2024-01-05 x\n  A:x  1 USD = 6 USD\n  B\n"),
+                 "A:x 6 USD");
+    expect_found(result_with_house_accounts("2024-01-02 x\n  A:x  1 USD = 1 USD\n  B\n"
+                                            "2024-01-03 x\n  A:x  2 USD = 4 USD\n  B\n"),
+                 "FILE:5: the balance of 'A:x' is asserted to be 4 USD but is 3");
 }
 
 Test(rules_and_transfers, an_account_needs_as_many_components_as_its_client)

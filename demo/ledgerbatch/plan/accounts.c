@@ -1,11 +1,6 @@
 /* Owns what account names mean under the rules: patterns, components, clients. */
 #include "plan/accounts.h"
 
-#include <fnmatch.h>
-#include <stdlib.h>
-
-#include "memory.h"
-
 static bool has_component(struct slice name, const char *component)
 {
     size_t size = strlen(component);
@@ -43,19 +38,6 @@ bool account_classify(const struct rules *rules, struct slice name, uint8_t *fla
     *flags = (uint8_t)((guarded ? ACCOUNT_GUARDED : 0) | (closes ? ACCOUNT_CLOSES : 0) |
                        (patterns_match(&earning, name) ? ACCOUNT_EARNS : 0));
     return true;
-}
-
-uint8_t *accounts_classify(const struct rules *rules, const struct book *book,
-                           struct problem *problem)
-{
-    uint8_t *flags = memory_zeroed(book->account_names.count, sizeof *flags);
-    for (size_t i = 0; i < book->account_names.count; i++) {
-        if (!account_classify(rules, book->account_names.items[i], &flags[i], problem)) {
-            free(flags);
-            return NULL;
-        }
-    }
-    return flags;
 }
 
 bool account_client(struct slice name, unsigned depth, struct slice *client)

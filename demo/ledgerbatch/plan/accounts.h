@@ -18,10 +18,6 @@ enum account_flags {
 bool account_classify(const struct rules *rules, struct slice name, uint8_t *flags,
                       struct problem *problem);
 
-/* Returns the flags of all accounts, by number; NULL after a problem. The caller frees. */
-uint8_t *accounts_classify(const struct rules *rules, const struct book *book,
-                           struct problem *problem);
-
 /* Sets *client to the first `depth` components of a name. Returns false if it has fewer. */
 bool account_client(struct slice name, unsigned depth, struct slice *client);
 

@@ -8,7 +8,6 @@
 
 struct checker {
     struct book *book;
-    const uint8_t *account_flags;
     struct problem *problem;
     struct settler settler;
     int64_t *balances; /* by cell */
@@ -154,11 +153,6 @@ static bool check_assertion(const struct checker *checker, const struct transact
     uint32_t account = book->cells[posting->cell].account;
     struct slice name = book_account_name(book, account);
     struct slice symbol = book_symbol(book, asserted->commodity);
-    if (checker->account_flags[account] & ACCOUNT_HOUSE) {
-        return book_problem(book, checker->problem, transaction->source, posting->line,
-                            "a balance assertion on the commutative account '%.*s'",
-                            SLICE_ARGUMENTS(name));
-    }
     uint32_t cell = cell_index_find(&book->cell_index, account, asserted->commodity);
     unsigned scale = book->commodities[asserted->commodity].storage_scale;
     int64_t balance = cell == CELL_NONE ? 0 : checker->balances[cell];
@@ -229,9 +223,9 @@ static bool check_transaction(struct checker *checker, uint32_t number)
     return true;
 }
 
-bool check_book(struct book *book, const uint8_t *account_flags, struct problem *problem)
+bool check_book(struct book *book, struct problem *problem)
 {
-    struct checker checker = { .book = book, .account_flags = account_flags, .problem = problem };
+    struct checker checker = { .book = book, .problem = problem };
     bool good = true;
     sort_by_date(book);
     add_new_cells(&checker);

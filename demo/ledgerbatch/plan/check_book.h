@@ -6,12 +6,8 @@
 #define LEDGERBATCH_PLAN_CHECK_BOOK_H
 
 #include "book/book.h"
-#include "plan/accounts.h"
 
-/*
- * Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity.
- * `account_flags` are those of accounts_classify().
- */
-bool check_book(struct book *book, const uint8_t *account_flags, struct problem *problem);
+/* Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity. */
+bool check_book(struct book *book, struct problem *problem);
 
 #endif

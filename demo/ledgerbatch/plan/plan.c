@@ -161,16 +161,8 @@ static bool plan_tasks(struct plan *plan, struct problem *problem)
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem)
 {
-    if (!read_files(plan, files, file_count, problem)) {
-        return false;
-    }
-    uint8_t *account_flags = accounts_classify(&plan->rules, &plan->book, problem);
-    if (!account_flags) {
-        return false;
-    }
-    bool good = check_book(&plan->book, account_flags, problem);
-    free(account_flags);
-    if (!good || !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
+    if (!read_files(plan, files, file_count, problem) || !check_book(&plan->book, problem) ||
+        !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
         !pattern_check_rules(&plan->rules, &plan->book, problem) ||
         !check_client_names(plan, problem) || !plan_tasks(plan, problem)) {
         return false;
