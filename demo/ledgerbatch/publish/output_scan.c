@@ -228,9 +228,11 @@ static void add_close_line(struct output_scan *scan, const struct stored_posting
     buffer_add_byte(&scan->page, '\n');
 }
 
+/* Checks the posting, and completes it: the store has no running balances of house accounts, since
+ * their postings end in any order. Here they are in the order of seq. */
 static bool check_posting(struct output_scan *scan, struct problem *problem)
 {
-    const struct stored_posting *posting = &scan->posting;
+    struct stored_posting *posting = &scan->posting;
     struct stored_cell *cell = stored_book_cell(&scan->book, posting->account, posting->commodity);
     if (!cell ||
         (posting->price.size > 0 && posting->price_commodity >= scan->book.commodity_count)) {
@@ -243,6 +245,8 @@ static bool check_posting(struct output_scan *scan, struct problem *problem)
         (posting->has_balance && cell->running != posting->balance)) {
         return stored_book_damaged(problem, "a running balance does not add up");
     }
+    posting->balance = cell->running;
+    posting->has_balance = true;
     return true;
 }
 
