@@ -3,7 +3,10 @@
 
 usage: month_end.py LEDGERBATCH
 """
+import csv
+import sqlite3
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 
 import books
@@ -97,6 +100,27 @@ C1,C1:Income:Interest,USD,-0.42
 C1,C1:Income:Wages,EUR,-5.000
 C1,C1:Income:Wages,USD,-70.00
 """
+# After the interest and the close of January, and before the postings of February.
+TRIAL_BALANCE_JANUARY = """\
+kind,group,account,commodity,debit,credit
+account,east,C1:Cash,EUR,5.000,0.000
+account,east,C1:Cash,USD,80.00,0.00
+account,east,C1:Equity:Retained,EUR,0.000,5.000
+account,east,C1:Equity:Retained,USD,0.00,70.42
+account,east,C1:Savings,USD,100.62,0.00
+account,west,C2:Equity:Retained,USD,0.00,0.42
+account,west,C2:Savings,USD,101.02,0.00
+account,all,C3:Equity:Retained,USD,1.04,0.00
+account,all,C3:Savings,USD,0.00,251.04
+account,(house),Bank:Vault,USD,39.20,0.00
+group,(house),,USD,39.20,0.00
+group,all,,USD,1.04,251.04
+group,east,,EUR,5.000,5.000
+group,east,,USD,180.62,70.42
+group,west,,USD,101.02,0.42
+book,,,EUR,5.000,5.000
+book,,,USD,321.88,321.88
+"""
 # 0.05 / 12 of 6.00 is 0.025 exactly, of 18.00 is 0.075: half goes to the even cent.
 HALVES = """\
 2024-01-10 Opening
@@ -158,6 +182,35 @@ def check_all_three(binary, folder):
     check(closes == wanted, f"a close a group and month: {closes}")
 
 
+def sums_until(database, day):
+    """The balance of each account and commodity by the planned transactions until a day."""
+    with sqlite3.connect(database) as connection:
+        rows = connection.execute(
+            "SELECT a.name, c.symbol, SUM(p.amount), c.stored_decimals FROM postings p"
+            " JOIN transactions t USING (seq) JOIN accounts a USING (account)"
+            " JOIN commodities c USING (commodity) WHERE t.date <= ? AND t.seq <="
+            " (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'tasks')"
+            " GROUP BY a.account, c.commodity HAVING SUM(p.amount) <> 0", (day,)).fetchall()  # fmt: skip
+    return {(name, symbol): Decimal(units).scaleb(-decimals) for name, symbol, units, decimals in rows}
+
+
+def check_trial_balances(binary, folder):
+    run(binary, folder, JOURNAL, "--monthly", "trial-balance,close,accrual=0.05,statement")
+    out = folder / "out"
+    january = (out / "trial-balance/2024-01.csv").read_text()
+    check(january == TRIAL_BALANCE_JANUARY, f"the trial balance of January:\n{january}")
+    written = sorted(path.name for path in out.glob("trial-balance/*"))
+    check(written == [f"2024-0{m}.csv" for m in (1, 2, 3)], f"one for each month: {written}")
+    for month, day in ((1, 31), (2, 29), (3, 31)):
+        rows = list(csv.DictReader((out / f"trial-balance/2024-0{month}.csv").open()))
+        for row in rows:
+            check(row["kind"] != "book" or row["debit"] == row["credit"], f"the book ties: {row}")
+        sums = sums_until(folder / "db", f"2024-0{month}-{day}")
+        balances = {(row["account"], row["commodity"]): Decimal(row["debit"]) - Decimal(row["credit"])
+                    for row in rows if row["kind"] == "account"}  # fmt: skip
+        check(balances == sums, f"the accounts until {month}: {balances}, in the database {sums}")
+
+
 def check_halves(binary, folder):
     run(binary, folder, HALVES, "--monthly", "accrual=0.05")
     balances = books.our_balances(folder / "out" / "balances.csv")
@@ -186,7 +239,7 @@ def check_poison(binary, folder):
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
-    for test in (check_all_three, check_halves, check_poison):
+    for test in (check_all_three, check_trial_balances, check_halves, check_poison):
         with tempfile.TemporaryDirectory() as path:
             test(binary, Path(path))
     print("month_end: all as it should be")

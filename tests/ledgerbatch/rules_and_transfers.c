@@ -104,5 +104,7 @@ Test(rules_and_transfers, the_month_end_list_is_read)
     expect_monthly("accrual=", "takes statement");
     expect_monthly("accrual=x", "a rate a year");
     expect_monthly("accrual=0.05x", "a rate a year");
+    expect_monthly("trial-balance", NULL);
     expect_monthly("statement,statement", "twice");
+    expect_monthly("trial-balance,close,trial-balance", "twice");
 }

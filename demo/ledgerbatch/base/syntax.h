@@ -51,7 +51,10 @@ static inline uint32_t date_month(uint32_t date)
     return date / 10000 * 12 + date / 100 % 100 - 1;
 }
 
-/* Writes YYYY-MM-DD: 10 bytes, not terminated. */
+/* The size of YYYY-MM-DD. */
+#define DATE_SIZE 10
+
+/* Writes YYYY-MM-DD: DATE_SIZE bytes, not terminated. */
 void date_write(char *text, uint32_t date);
 
 #endif

@@ -22,7 +22,8 @@ const char cli_help[] =
     "  --client-depth N         a client is the first N components of an account's name (1)\n"
     "  --commutative PATTERN    accounts that are only summed, such as the house's own\n"
     "  --no-overdraft PATTERN   accounts that must not be taken below zero\n"
-    "  --monthly LIST           month-end rollups: statement,accrual=RATE,close\n"
+    "  --monthly LIST           after each month: statement,accrual=RATE,close,\n"
+    "                           trial-balance\n"
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
     "  --max-refused N|P%       exit with 5 if more transactions are refused\n"
     "  --commit-size N          transactions that share a commit (8192)\n"
@@ -91,7 +92,7 @@ static bool take_monthly(struct arguments *arguments, struct rules *rules)
     if (!arguments_take_value(arguments, "--monthly", &value)) {
         return false;
     }
-    if (rules->statement || rules->accrual || rules->close) {
+    if (rules->statement || rules->accrual || rules->close || rules->trial_balance) {
         return arguments_fail(arguments, "--monthly is given twice", "");
     }
     const char *wrong = rules_read_monthly(rules, value);

@@ -3,7 +3,6 @@
 
 #include "base/syntax.h"
 
-#define DATE_SIZE  10
 #define MONTH_SIZE 7
 
 static struct stored_transaction transaction_header(const struct plan *plan,

@@ -65,6 +65,8 @@ const char *rules_read_monthly(struct rules *rules, const char *text)
             chosen = &rules->statement;
         } else if (slice_equal(word, slice_of("close"))) {
             chosen = &rules->close;
+        } else if (slice_equal(word, slice_of("trial-balance"))) {
+            chosen = &rules->trial_balance;
         } else if (word.size > sizeof accrual - 1 &&
                    memcmp(text, accrual, sizeof accrual - 1) == 0) {
             chosen = &rules->accrual;
@@ -74,10 +76,11 @@ const char *rules_read_monthly(struct rules *rules, const char *text)
                 return wrong;
             }
         } else {
-            return "--monthly takes statement, accrual=RATE and close, with commas between";
+            return "--monthly takes statement, accrual=RATE, close and trial-balance, with commas "
+                   "between";
         }
         if (*chosen) {
-            return "--monthly names a rollup twice";
+            return "--monthly names a step twice";
         }
         *chosen = true;
         if (text[word.size] == 0) {
@@ -119,7 +122,7 @@ static void hash_rules(struct sha256 *hash, const struct rules *rules)
     hash_patterns(hash, &rules->commutative);
     hash_patterns(hash, &rules->no_overdraft);
     hash_number(hash, (uint64_t)rules->statement | (uint64_t)rules->accrual << 1 |
-                          (uint64_t)rules->close << 2);
+                          (uint64_t)rules->close << 2 | (uint64_t)rules->trial_balance << 3);
     if (rules->accrual) {
         struct decimal rate = { rules->rate_units, rules->rate_scale };
         decimal_trim(&rate);

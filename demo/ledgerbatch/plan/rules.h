@@ -26,6 +26,7 @@ struct rules {
     const char *accrual_accounts;
     bool csv;
     bool statement, accrual, close; /* the month-end rollups */
+    bool trial_balance;             /* an output for each month; no task */
     int64_t rate_units;             /* the rate of the accrual, a year */
     unsigned rate_scale;
 };
@@ -38,7 +39,7 @@ void patterns_add(struct patterns *patterns, const char *pattern);
 /* Returns true if one of the patterns, which are shell globs, matches the whole name. */
 bool patterns_match(const struct patterns *patterns, struct slice name);
 
-/* Reads statement,accrual=RATE,close. Returns NULL, or what is wrong. */
+/* Reads statement,accrual=RATE,close,trial-balance. Returns NULL, or what is wrong. */
 const char *rules_read_monthly(struct rules *rules, const char *text);
 
 /* Computes the SHA-256 of the rules and all sources: 64 hexadecimal digits and a zero byte. */

@@ -15,8 +15,6 @@
 /* The journal is written to the file in pieces of at least this size. */
 #define PIECE_SIZE ((size_t)1 << 20)
 
-#define DATE_SIZE 10
-
 static uint32_t later(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
@@ -155,6 +153,15 @@ static bool publish_refused(struct output_scan *scan, const struct stored_transa
     return scan_next_refusal(scan, problem);
 }
 
+/* Writes the trial balances that are due before a transaction. */
+static bool publish_months(struct output_scan *scan, const struct stored_transaction *transaction,
+                           struct problem *problem)
+{
+    return transaction->seq > scan->task_count
+               ? scan_end_months(scan, problem)
+               : scan_begin_month(scan, date_month(transaction->date), problem);
+}
+
 static bool publish_transaction(struct output_scan *scan,
                                 const struct stored_transaction *transaction,
                                 struct problem *problem)
@@ -163,7 +170,8 @@ static bool publish_transaction(struct output_scan *scan,
     scan->seq = transaction->seq;
     scan->last_date = later(scan->last_date, transaction->date);
     totals_add_transaction(&scan->totals, transaction);
-    if (!publish_deferrals(scan, transaction->seq, problem)) {
+    if (!publish_deferrals(scan, transaction->seq, problem) ||
+        !publish_months(scan, transaction, problem)) {
         return false;
     }
     if (!follows && !scan->options->is_partial) {
@@ -191,7 +199,8 @@ static bool publish_transactions(struct output_scan *scan, struct problem *probl
         }
     }
     return step == STORE_END && publish_deferrals(scan, UINT32_MAX, problem) &&
-           flush_journal(scan, 0, problem) && scan_check_end(scan, problem);
+           scan_end_months(scan, problem) && flush_journal(scan, 0, problem) &&
+           scan_check_end(scan, problem);
 }
 
 static bool write_totals(struct output_scan *scan, struct problem *problem)

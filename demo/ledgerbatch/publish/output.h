@@ -17,8 +17,9 @@ struct output_places {
 
 struct output_options {
     const char *folder;
-    bool statements; /* the plan has month-end statements */
-    bool is_partial; /* some clients are held: see output_write() */
+    bool statements;     /* the plan has month-end statements */
+    bool trial_balances; /* one after each month */
+    bool is_partial;     /* some clients are held: see output_write() */
     struct output_places places;
 };
 
@@ -30,12 +31,13 @@ struct output_report {
 };
 
 /*
- * Writes balances.csv, posted.journal, refused.csv, totals.csv, statements/ and close/ into the
- * folder. Adds everything up again while it reads the store; if a sum is wrong, it is a problem,
- * and no output is changed.
+ * Writes balances.csv, posted.journal, refused.csv, totals.csv, statements/, close/ and
+ * trial-balance/ into the folder. Adds everything up again while it reads the store; if a sum is
+ * wrong, it is a problem, and no output is changed.
  *
  * If some clients are held, writes only the outputs of the rollups so far. These name the missing
- * clients. balances.csv and refused.csv are left out: they could not say that they are incomplete.
+ * clients. balances.csv, refused.csv and trial-balance/ are left out: they could not say that they
+ * are incomplete.
  */
 bool output_write(struct store *store, const struct output_options *options,
                   struct output_report *report, struct problem *problem);

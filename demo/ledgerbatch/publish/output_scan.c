@@ -7,8 +7,6 @@
 #include "memory.h"
 #include "store/entry.h"
 
-#define DATE_SIZE 10
-
 bool scan_next_posting(struct output_scan *scan, struct problem *problem)
 {
     enum store_step step = store_cursor_next(scan->postings, &scan->posting, problem);

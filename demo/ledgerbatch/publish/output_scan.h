@@ -1,6 +1,5 @@
 /*
- * One pass over a store, in the order of seq. Only publish/output.c, publish/output_scan.c and
- * publish/output_month_end.c use this.
+ * One pass over a store, in the order of seq. Only the files publish/output*.c use this.
  */
 #ifndef LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
 #define LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
@@ -27,6 +26,8 @@ struct output_scan {
     bool has_deferral;
     size_t deferral_count; /* how many there are, done or not */
     uint32_t last_date;    /* of all transactions so far */
+    uint32_t month;        /* of the planned transaction that is written now; 0: before the first
+                              and behind the last one, and if there are no trial balances */
     uint32_t *value_dates; /* by late task: of a deferred transaction, its own date; else 0 */
     size_t value_capacity;
     /* The next row of each of the other cursors. */
@@ -54,6 +55,11 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
 /* Writes the outputs of a month-end rollup: statements, or a generated transaction. */
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
+
+/* Writes the trial balances of all months before this one, which begins now. */
+bool scan_begin_month(struct output_scan *scan, uint32_t month, struct problem *problem);
+/* Writes the last trial balance, unless that is done. What is posted late is in none. */
+bool scan_end_months(struct output_scan *scan, struct problem *problem);
 
 /* Adds the first fields of a line about a transaction: SEQ,DATE,FILE,LINE, with a comma behind. */
 void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint32_t seq,

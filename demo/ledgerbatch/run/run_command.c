@@ -154,6 +154,7 @@ static bool write_outputs(struct runner *runner, bool is_partial, struct problem
 {
     struct output_options options = { .folder = runner->options->folder,
                                       .statements = runner->plan.rules.statement,
+                                      .trial_balances = runner->plan.rules.trial_balance,
                                       .is_partial = is_partial,
                                       .places = { find_input_line, &runner->plan } };
     return output_write(runner->store, &options, &runner->report, problem);

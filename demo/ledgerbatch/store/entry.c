@@ -5,7 +5,6 @@
 #include "base/syntax.h"
 
 #define AMOUNT_COLUMN 52
-#define DATE_SIZE     10
 
 void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, wide amount)
 {

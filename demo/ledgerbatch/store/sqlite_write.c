@@ -4,8 +4,6 @@
 #include "base/syntax.h"
 #include "store/sqlite.h"
 
-#define DATE_SIZE 10
-
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE lanes(lane INTEGER PRIMARY KEY, client TEXT NOT NULL, client_group TEXT NOT NULL,"
