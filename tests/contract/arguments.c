@@ -119,7 +119,7 @@ Test(arguments, bad_claims)
     }
     bad[0].key.type = 0;
     bad[1].key.type = 5;
-    bad[2].mode = 2;
+    bad[2].mode = 3;
     bad[3] = lanepool_claim_of(lanepool_key_bytes(NULL, 1), LANEPOOL_EXCLUSIVE);
     bad[4] = lanepool_claim_of(lanepool_key_bytes(&byte, LANEPOOL_KEY_BYTES_MAX + 1),
                                LANEPOOL_EXCLUSIVE);
@@ -180,7 +180,7 @@ Test(arguments, claims_beside_a_kind_and_kinds_without_a_rule)
     every_form_answers(pool, &with_claim, LANEPOOL_UNSUPPORTED);
     expect_status(lanepool_lane_acquire(pool, claim.key, &lane), LANEPOOL_UNSUPPORTED);
     expect(lane == NULL);
-    claim.mode = 2; /* a wrong value is INVALID, whatever the pool offers */
+    claim.mode = 3; /* a wrong value is INVALID, whatever the pool offers */
     refused_by_every_form(pool, &with_claim);
     nothing_was_accepted(pool);
 }

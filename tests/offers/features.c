@@ -16,6 +16,11 @@ static lanepool_status claim_shared(lanepool_pool *pool)
     return run_with_claim(pool, lanepool_shared(KEY));
 }
 
+static lanepool_status claim_commuting(lanepool_pool *pool)
+{
+    return run_with_claim(pool, lanepool_commuting(KEY));
+}
+
 static lanepool_status claim_two(lanepool_pool *pool)
 {
     lanepool_claim claims[] = { exclusive(), lanepool_exclusive(KEY + 1) };
@@ -483,6 +488,7 @@ static lanepool_status make_executor(lanepool_pool *pool)
     }
 IN_POOL(claim_exclusive)
 IN_POOL(claim_shared)
+IN_POOL(claim_commuting)
 IN_POOL(claim_two)
 IN_POOL(claim_all)
 IN_POOL(give_kind)
@@ -511,6 +517,7 @@ const struct feature features[] = {
     { "What tasks conflict on", NULL, NULL },
     { "exclusive claims", "`lanepool_task.claims`", claim_exclusive_in },
     { "shared claims", "`LANEPOOL_SHARED`", claim_shared_in },
+    { "commuting claims", "`LANEPOOL_COMMUTING`", claim_commuting_in },
     { "rollups by claims", "two claims and more", claim_two_in },
     { "barriers", "`lanepool_claim_all`", claim_all_in },
     { "kinds", "`lanepool_task.kind`", give_kind_in },
