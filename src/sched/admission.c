@@ -27,6 +27,7 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_threa
     admission->records = records;
     admission->quotas = quotas;
     admission->admitted = 0;
+    admission->room = 0;
     lanepool_i_list_init(&admission->submitters);
     admission->closed = false;
     atomic_init(&admission->waiting, 0);
@@ -48,13 +49,18 @@ static void take_back_credits_locked(lanepool_i_admission *admission)
     lanepool_i_mutex_unlock(&records->lock);
 }
 
+/* Returns the room that is left; at least a whole credit, if there is so much. Tasks only finish,
+ * so the room that was found last can be given before it is counted again. */
 static uint64_t room_locked(lanepool_i_admission *admission)
 {
     if (admission->limit == UINT64_MAX)
         return UNLIMITED_CREDIT;
+    if (admission->room >= admission->batch)
+        return admission->room;
     take_back_credits_locked(admission);
     uint64_t pending = admission->admitted - lanepool_i_thread_records_finished(admission->records);
-    return pending < admission->limit ? admission->limit - pending : 0;
+    admission->room = pending < admission->limit ? admission->limit - pending : 0;
+    return admission->room;
 }
 
 /* Gives a credit: a batch, or less if there is less room. Without any limit: one very large
@@ -64,6 +70,7 @@ static uint64_t give_credit_locked(lanepool_i_admission *admission, uint64_t roo
     uint64_t most = admission->limit == UINT64_MAX ? room : admission->batch;
     uint64_t credit = room < most ? room : most;
     admission->admitted += credit;
+    admission->room -= credit < admission->room ? credit : admission->room;
     return credit;
 }
 
@@ -199,6 +206,7 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
     }
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted++;
+    admission->room -= admission->room > 0;
     lanepool_i_mutex_unlock(&admission->lock);
 }
 

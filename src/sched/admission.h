@@ -16,12 +16,15 @@
  * neither other lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting`
  * before it checks its lanes under their locks, and the others read `waiting` under the same locks.
  *
+ * Counting the room takes a walk over all thread records. What was found is given before it is
+ * counted again: tasks only finish, so no more than the limit is admitted.
+ *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
- * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
- * is one task, all four are in the total order of seq_cst operations. Where credits are larger, a
- * finishing thread may see the blocked submitter one task late. If the pool has room and only a
- * lane is full, all four are in the total order with any credit: the task counts in its lanes as
- * ended before the thread reads `waiting`.
+ * counts once more, unless it gets room that was found before. A thread that finishes a task counts
+ * it, then reads `waiting`. Where a credit is one task, all four are in the total order of seq_cst
+ * operations. Where credits are larger, a finishing thread may see the blocked submitter one task
+ * late. If the pool has room and only a lane is full, all four are in the total order with any
+ * credit: the task counts in its lanes as ended before the thread reads `waiting`.
  */
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H
@@ -38,6 +41,8 @@ typedef struct lanepool_i_admission {
     lanepool_i_lane_quotas *quotas;     /* I: lane limits, or NULL */
     lanepool_i_mutex lock;              /* L; taken before the thread records' lock */
     uint64_t admitted;                  /* L: credits given, less credits that came back */
+    uint64_t room;                      /* L: at least so much room is left: what was found last,
+                                           less what was given since */
     lanepool_i_list submitters;         /* L: blocked submitters, oldest first */
     bool closed;                        /* L: only threads inside the pool are admitted */
     _Atomic uint32_t waiting;           /* A: L writes */

@@ -232,8 +232,13 @@ uint64_t lanepool_i_thread_records_finished_in(lanepool_i_thread_records *record
 uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records)
 {
     uint64_t sum = 0;
-    for (size_t epoch = 0; epoch < LANEPOOL_I_EPOCHS; epoch++)
-        sum += lanepool_i_thread_records_finished_in(records, epoch);
+    lanepool_i_mutex_lock(&records->lock);
+    for (size_t epoch = 0; epoch < LANEPOOL_I_EPOCHS; epoch++) {
+        sum += records->finished[epoch];
+        LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link)
+            sum += load_seq(&record->finished[epoch]);
+    }
+    lanepool_i_mutex_unlock(&records->lock);
     return sum;
 }
 
