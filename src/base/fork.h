@@ -27,17 +27,11 @@ static inline lanepool_i_creator lanepool_i_creator_self(void)
     return (lanepool_i_creator){ lanepool_i_process() };
 }
 
-bool lanepool_i_creator_retry_lock(lanepool_i_creator creator, lanepool_i_mutex *lock);
-
 /* Returns true if the lock may be waited for; false if this is a child of fork() in which the
  * lock's holder does not exist. Any thread that does not hold the lock. Calls the system only if
  * the lock is taken. */
-static inline bool lanepool_i_creator_is_here(lanepool_i_creator creator, lanepool_i_mutex *lock)
-{
-    if (!lanepool_i_mutex_try(lock))
-        return lanepool_i_creator_retry_lock(creator, lock);
-    lanepool_i_mutex_unlock(lock);
-    return true;
-}
+bool lanepool_i_creator_is_here(lanepool_i_creator creator, lanepool_i_mutex *lock);
+/* The same for a lock of one word. */
+bool lanepool_i_creator_of_word_is_here(lanepool_i_creator creator, lanepool_i_word_lock *lock);
 
 #endif

@@ -21,9 +21,16 @@ size_t lanepool_i_slab_class_of(size_t size)
     return class;
 }
 
-bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator)
+bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator,
+                          size_t outliving)
 {
     slab->allocator = allocator;
+    slab->outliving = outliving;
+    slab->returned = NULL;
+    slab->returned_count = 0;
+    slab->returns = lanepool_i_returns_open(allocator);
+    if (slab->returns == NULL)
+        return false;
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
         atomic_init(&slab->classes[class].chains, NULL);
         slab->classes[class].cut_pages = 0;
@@ -31,10 +38,13 @@ bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *alloc
         lanepool_i_list_init(&slab->classes[class].full);
     }
     if (!lanepool_i_trim_init(&slab->trim))
-        return false;
+        goto close_returns;
     if (lanepool_i_mutex_init(&slab->lock, LANEPOOL_I_LOCK_SLAB))
         return true;
     lanepool_i_mutex_fini(&slab->trim.lock);
+close_returns:
+    (void)lanepool_i_returns_close(slab->returns);
+    lanepool_i_returns_leave(slab->returns, 0);
     return false;
 }
 
@@ -44,12 +54,43 @@ static void free_block_regions(const lanepool_allocator *allocator, const lanepo
         lanepool_i_slab_free_region(allocator, region);
 }
 
-void lanepool_i_slab_fini(lanepool_i_slab *slab)
+static void free_class(const lanepool_i_slab *slab, const lanepool_i_slab_class *of)
 {
-    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
-        free_block_regions(slab->allocator, &slab->classes[class].open);
-        free_block_regions(slab->allocator, &slab->classes[class].full);
-    }
+    free_block_regions(slab->allocator, &of->open);
+    free_block_regions(slab->allocator, &of->full);
+}
+
+/* Puts the blocks that were returned last into `returned`, behind those that are there. */
+static uint64_t close_returns(lanepool_i_slab *slab)
+{
+    lanepool_i_block **end = &slab->returned;
+    uint64_t count = 0;
+    for (; *end != NULL; end = &(*end)->next)
+        count++;
+    *end = lanepool_i_returns_close(slab->returns);
+    for (; *end != NULL; end = &(*end)->next)
+        count++;
+    return slab->returned_count + count;
+}
+
+/* Trims, so that the blocks in use keep only their own pages, and leaves the regions to them. */
+static void leave_outliving(lanepool_i_slab *slab)
+{
+    lanepool_i_slab_class *of = &slab->classes[slab->outliving];
+    lanepool_i_slab_trim(slab);
+    lanepool_i_returns_add_regions(slab->returns, &of->open);
+    lanepool_i_returns_add_regions(slab->returns, &of->full);
+}
+
+void lanepool_i_slab_fini(lanepool_i_slab *slab, uint64_t outliving)
+{
+    uint64_t in_use = outliving - close_returns(slab);
+    if (in_use != 0)
+        leave_outliving(slab);
+    lanepool_i_returns_leave(slab->returns, in_use);
+    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++)
+        if (class != slab->outliving || in_use == 0)
+            free_class(slab, &slab->classes[class]);
     lanepool_i_mutex_fini(&slab->trim.lock);
     lanepool_i_mutex_fini(&slab->lock);
 }
@@ -70,6 +111,29 @@ static lanepool_i_block *pop_chain_locked(lanepool_i_slab_class *of)
     while (top != NULL && !cas_acquire(&of->chains, &top, top->next_chain))
         continue;
     return top;
+}
+
+/* The stack of returned blocks gives all of them at once, so that no taker reads a link in it. A
+ * chain is made here, of a bounded number of them. */
+void lanepool_i_slab_collect_returned_locked(lanepool_i_slab *slab)
+{
+    if (slab->returned == NULL)
+        slab->returned = lanepool_i_returns_take(slab->returns);
+}
+
+lanepool_i_block *lanepool_i_slab_chain_returned_locked(lanepool_i_slab *slab, size_t class)
+{
+    lanepool_i_block *chain = class == slab->outliving ? slab->returned : NULL;
+    lanepool_i_block *last = chain;
+    size_t count = 1;
+    if (chain == NULL)
+        return NULL;
+    for (; count < lanepool_i_slab_chain_blocks(class) && last->next != NULL; count++)
+        last = last->next;
+    slab->returned = last->next;
+    slab->returned_count += count;
+    last->next = NULL;
+    return chain;
 }
 
 static size_t take_lowest_uncut(lanepool_i_region *region)
@@ -114,6 +178,7 @@ static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
     lanepool_i_region *region = lanepool_i_region_alloc(slab->allocator, LANEPOOL_I_BLOCK_REGION);
     if (region == NULL)
         return false;
+    region->returns = slab->returns;
     for (size_t page = 1; page < LANEPOOL_I_REGION_PAGES; page++)
         lanepool_i_region_set_uncut(region, page);
     lanepool_i_mutex_lock(&slab->lock);
@@ -127,7 +192,11 @@ static lanepool_i_block *refill_cache(lanepool_i_slab *slab, size_t class)
     lanepool_i_slab_class *of = &slab->classes[class];
     for (;;) {
         lanepool_i_mutex_lock(&slab->lock);
-        lanepool_i_block *chain = pop_chain_locked(of);
+        if (class == slab->outliving)
+            lanepool_i_slab_collect_returned_locked(slab);
+        lanepool_i_block *chain = lanepool_i_slab_chain_returned_locked(slab, class);
+        if (chain == NULL)
+            chain = pop_chain_locked(of);
         while (chain == NULL && lanepool_i_trim_interrupt_locked(slab, class))
             chain = pop_chain_locked(of);
         if (chain == NULL && lanepool_i_list_is_empty(&of->open))

@@ -7,6 +7,9 @@
  * memory comes from the system. Pages with only free blocks go back to it when a thread trims the
  * slab (slab_trim.c).
  *
+ * Blocks of one size may outlive the slab: those of futures. Any thread may return such a block, at
+ * any time, also without a cache of this slab (slab_returns.h).
+ *
  * Callers: a cache's thread for functions with a cache, any thread for the others. Taking from the
  * stack and trimming lock; pushing to it does not.
  */
@@ -26,6 +29,7 @@
 
 typedef struct lanepool_i_block lanepool_i_block;
 typedef struct lanepool_i_region lanepool_i_region;
+typedef struct lanepool_i_returns lanepool_i_returns;
 
 /* A free block. */
 struct lanepool_i_block {
@@ -75,6 +79,7 @@ typedef struct lanepool_i_trim {
     size_t used_count;          /* T */
     lanepool_i_region *counted; /* T, L while discarding: the regions of the counted blocks */
     uint64_t number;            /* T: of this pass over a size's blocks */
+    bool has_returned;          /* T: this trim has looked for blocks that were returned */
     uint64_t worked_ns;         /* T: by this trim so far */
     _Atomic uint64_t due_ns;    /* A: when to trim next; 0: there is nothing to trim */
     _Atomic uint64_t busy_ns;   /* A: when a busy worker has last trimmed */
@@ -84,6 +89,10 @@ typedef struct lanepool_i_slab {
     lanepool_i_slab_class classes[LANEPOOL_I_SLAB_CLASSES];
     lanepool_i_mutex lock;               /* L */
     const lanepool_allocator *allocator; /* I: NULL for the system's */
+    size_t outliving;                    /* I: the class of blocks that may outlive the slab */
+    lanepool_i_returns *returns;         /* I: where other threads return such blocks */
+    lanepool_i_block *returned;          /* L: such blocks, taken from `returns` */
+    uint64_t returned_count;             /* L: such blocks ever made part of a chain */
     lanepool_i_trim trim;
 } lanepool_i_slab;
 
@@ -99,9 +108,15 @@ typedef struct lanepool_i_cache {
     lanepool_i_cache_class classes[LANEPOOL_I_SLAB_CLASSES];
 } lanepool_i_cache;
 
-bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator);
-/* Frees all regions, and with them the blocks in caches. */
-void lanepool_i_slab_fini(lanepool_i_slab *slab);
+/* Returns false if memory cannot be allocated. Blocks of the class `outliving` may outlive the
+ * slab.
+ */
+bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator,
+                          size_t outliving);
+/* Frees all regions without blocks that outlive the slab, and with them the blocks in caches. The
+ * program may have `outliving` such blocks, less those that were returned. If so, the caches must
+ * be flushed, and the last return frees the rest. O(regions), otherwise O(free blocks). */
+void lanepool_i_slab_fini(lanepool_i_slab *slab, uint64_t outliving);
 
 /* Does a part of a trim, or begins one, which keeps a reserve of chains. Returns false if it has
  * come to the end of a trim, or if another thread does a part. */

@@ -4,6 +4,7 @@
 
 #include "base/sizes.h"
 #include "base/slab.h"
+#include "base/slab_returns.h"
 
 #define LANEPOOL_I_REGION_PAGES (LANEPOOL_I_BLOCK_REGION / LANEPOOL_I_PAGE_SIZE)
 #define LANEPOOL_I_REGION_WORDS ((LANEPOOL_I_REGION_PAGES + 63) / 64)
@@ -11,6 +12,7 @@
 /* Guards: L slab's lock, T trim's lock; while free pages are given back, L guards T's fields. */
 struct lanepool_i_region {
     lanepool_i_link link;                      /* L: in its class's list */
+    lanepool_i_returns *returns;               /* I: of the slab */
     size_t uncut_count;                        /* L: pages not cut yet, without the header's */
     uint64_t uncut[LANEPOOL_I_REGION_WORDS];   /* L: a bit for each page: not cut into blocks yet */
     lanepool_i_region *next_counted;           /* T */
@@ -47,6 +49,13 @@ static inline void lanepool_i_slab_free_region(const lanepool_allocator *allocat
     LANEPOOL_I_UNPOISON(region, LANEPOOL_I_BLOCK_REGION);
     lanepool_i_region_free(allocator, region, LANEPOOL_I_BLOCK_REGION);
 }
+
+/* Makes a chain of blocks that were returned. Returns NULL if there are none, or none of this
+ * class.
+ */
+lanepool_i_block *lanepool_i_slab_chain_returned_locked(lanepool_i_slab *slab, size_t class);
+/* Takes over what was returned since the last call, if the blocks of the last call are used up. */
+void lanepool_i_slab_collect_returned_locked(lanepool_i_slab *slab);
 
 void lanepool_i_slab_push_chain(lanepool_i_slab_class *of, lanepool_i_block *chain);
 

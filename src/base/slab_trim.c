@@ -5,6 +5,9 @@
  * counts the free blocks of each page. Then it separates the blocks of *free pages*, which have
  * only free blocks. At last it gives these pages back: they are uncut again.
  *
+ * Before the pass over the blocks of futures, those that were returned (slab_returns.h) are put on
+ * the stack, a chain in each part.
+ *
  * Any thread may do the next part. The trim's lock is held for a part, the slab's lock for some
  * steps of it, never while memory goes back. A part handles one chain, or the pages of one region.
  * So a thread that needs blocks waits for a bounded number of steps.
@@ -332,6 +335,25 @@ static void return_chains(lanepool_i_slab *slab)
     }
 }
 
+/* Puts a chain of blocks that were returned on the stack. Returns false if there is none. A trim
+ * looks only once for those that other threads return, so that their returns do not keep it from
+ * its end. */
+static bool push_returned(lanepool_i_slab *slab)
+{
+    lanepool_i_trim *trim = &slab->trim;
+    if (trim->class != slab->outliving)
+        return false;
+    lanepool_i_mutex_lock(&slab->lock);
+    if (!trim->has_returned)
+        lanepool_i_slab_collect_returned_locked(slab);
+    trim->has_returned = true;
+    lanepool_i_block *chain = lanepool_i_slab_chain_returned_locked(slab, trim->class);
+    lanepool_i_mutex_unlock(&slab->lock);
+    if (chain != NULL)
+        lanepool_i_slab_push_chain(&slab->classes[trim->class], chain);
+    return chain != NULL;
+}
+
 /* --- a trim --- */
 
 static void end_trim(lanepool_i_slab *slab)
@@ -345,6 +367,7 @@ static void end_trim(lanepool_i_slab *slab)
     store_relaxed(&trim->due_ns, has_more ? lanepool_i_trim_next_ns(trim->worked_ns) : 0);
     lanepool_i_mutex_unlock(&slab->lock);
     trim->worked_ns = 0;
+    trim->has_returned = false;
 }
 
 /* Does a part, and unlocks the trim. Returns false at the end of a trim. */
@@ -355,7 +378,8 @@ static bool do_part_and_unlock(lanepool_i_slab *slab, bool all)
     uint64_t start_ns = lanepool_i_clock_now();
     switch (trim->phase) {
     case LANEPOOL_I_TRIM_CHOOSE:
-        choose_class(slab, all);
+        if (!push_returned(slab))
+            choose_class(slab, all);
         break;
     case LANEPOOL_I_TRIM_COUNT:
         count_chain(slab);

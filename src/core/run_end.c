@@ -93,7 +93,7 @@ void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *recor
 static void complete_future(lanepool_i_thread_record *record, const lanepool_i_ending *end)
 {
     record->callbacks++;
-    lanepool_i_future_complete(end->future, &end->result);
+    lanepool_i_future_complete(end->future, record, &end->result);
     record->callbacks--;
     lanepool_i_note_callback_ends(&load_relaxed(&record->pool)->notes);
 }

@@ -120,25 +120,23 @@ static size_t member_size(const lanepool_pool *pool, const lanepool_task *task)
     return size == 0 && lanepool_i_description_is_member(task) ? sizeof(lanepool_i_member) : size;
 }
 
-static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *block,
-                                         const lanepool_task *task)
+static bool make_block_future(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *block, const lanepool_task *task)
 {
-    lanepool_status status = LANEPOOL_OK;
-    const lanepool_allocator *allocator = pool->options.allocator;
     size_t size = member_size(pool, task);
     if (size != 0)
-        block->as.wide.future =
-            lanepool_i_member_create(allocator, size, pool->creator, pool, block, task, &status);
+        block->as.wide.future = lanepool_i_member_create(pool->options.allocator, size,
+                                                         pool->creator, pool, block, task);
     else if (task->future != NULL)
-        block->as.wide.future = lanepool_i_future_create(allocator, sizeof(lanepool_future),
-                                                         pool->creator, pool, block, &status);
-#if defined(LANEPOOL_CHECKED)
-    if (block->as.wide.future != NULL)
-        LANEPOOL_I_QUARANTINE_NAME(block->as.wide.future, pool->quarantine);
-#endif
+        block->as.wide.future = lanepool_i_future_create(record, pool->creator, pool, block);
+    else
+        return true;
+    if (block->as.wide.future == NULL)
+        return false;
+    LANEPOOL_I_QUARANTINE_NAME(block->as.wide.future, pool->quarantine);
     if (task->future == NULL)
         lanepool_i_future_release(block->as.wide.future);
-    return status;
+    return true;
 }
 
 /* Gives back the program's reference, if it asked for a future, and the task's. */
@@ -162,13 +160,13 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_task *block = take_wide_block(pool, record, task);
     if (block == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status = make_block_future(pool, block, task);
-    if (status != LANEPOOL_OK) {
+    if (!make_block_future(pool, record, block, task)) {
         give_block(pool, record, block);
-        return status;
+        return LANEPOOL_NOMEM;
     }
     bool has_keys = fill_wide_entries(pool, record, block, task);
-    status = has_keys ? lanepool_i_features_build(pool, record, task, block) : LANEPOOL_NOMEM;
+    lanepool_status status =
+        has_keys ? lanepool_i_features_build(pool, record, task, block) : LANEPOOL_NOMEM;
     if (status != LANEPOOL_OK) {
         if (has_keys)
             lanepool_i_build_free_keys(pool, record, block, task, task->claim_count);
@@ -222,8 +220,8 @@ lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_threa
     if (block == NULL)
         return LANEPOOL_NOMEM;
     block->as.wide.count = 0;
-    lanepool_status status = make_block_future(pool, block, task);
-    if (status == LANEPOOL_OK) {
+    lanepool_status status = LANEPOOL_NOMEM;
+    if (make_block_future(pool, record, block, task)) {
         status = lanepool_i_features_build(pool, record, task, block);
         if (status != LANEPOOL_OK)
             drop_future(pool, block, task);

@@ -71,9 +71,9 @@ static void free_due_once(lanepool_pool *pool)
     LANEPOOL_I_EACH(lanepool_i_delayed, delayed, &pool->delays->due_once, link) {
         lanepool_future *future = delayed->future;
         if (future != NULL) {
-            lanepool_i_mutex_lock(&future->lock);
+            lanepool_i_word_lock_lock(&future->lock);
             future->delayed = NULL;
-            lanepool_i_mutex_unlock(&future->lock);
+            lanepool_i_word_lock_unlock(&future->lock);
             lanepool_i_expiry_arm(future);
             lanepool_i_future_release(future);
             awaited = true;
@@ -156,7 +156,7 @@ static void finish_one_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
 static void set_cancelled_locked(lanepool_future *future)
 {
     future->delayed = NULL;
-    future->task = NULL;
+    future->until_complete.task = NULL;
     lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
 }
 
@@ -164,7 +164,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
                               lanepool_future *future)
 {
     for (;;) {
-        lanepool_i_mutex_lock(&future->lock);
+        lanepool_i_word_lock_lock(&future->lock);
         lanepool_i_delayed *delayed = future->delayed;
         bool taken =
             delayed != NULL && lanepool_i_timers_remove(&pool->delays->timers, &delayed->timer);
@@ -172,7 +172,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
             lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
             set_cancelled_locked(future);
         }
-        lanepool_i_mutex_unlock(&future->lock);
+        lanepool_i_word_lock_unlock(&future->lock);
         if (taken)
             finish_one_cancel(pool, record, delayed);
         if (taken || delayed == NULL)
@@ -195,9 +195,9 @@ static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record, l
     }
     lanepool_future *future = delayed_task_future(delayed->task);
     if (future != NULL) {
-        lanepool_i_mutex_lock(&future->lock);
+        lanepool_i_word_lock_lock(&future->lock);
         set_cancelled_locked(future);
-        lanepool_i_mutex_unlock(&future->lock);
+        lanepool_i_word_lock_unlock(&future->lock);
     }
     cancel_taken_task(pool, record, delayed, why);
     return true;

@@ -63,9 +63,9 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
     lanepool_i_mutex_unlock(&pool->delays->lock);
     for (size_t i = 0; i < periodic->own_lane_count; i++)
         lanepool_lane_release(periodic->claims[i].key.lane);
-    lanepool_i_mutex_lock(&periodic->run_future->lock);
+    lanepool_i_word_lock_lock(&periodic->run_future->lock);
     store_release(&periodic->ended, true);
-    lanepool_i_mutex_unlock(&periodic->run_future->lock);
+    lanepool_i_word_lock_unlock(&periodic->run_future->lock);
     lanepool_timer_release(&periodic->timer);
 }
 
@@ -127,10 +127,10 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
 /* Stops a run that has not started. Returns true if a run has started and not ended. */
 static bool stop_run(lanepool_future *run_future)
 {
-    lanepool_i_mutex_lock(&run_future->lock);
+    lanepool_i_word_lock_lock(&run_future->lock);
     bool runs = run_future->phase == LANEPOOL_I_PHASE_RUNNING;
     store_relaxed(&run_future->asked_to_end, true);
-    lanepool_i_mutex_unlock(&run_future->lock);
+    lanepool_i_word_lock_unlock(&run_future->lock);
     return runs;
 }
 
@@ -154,11 +154,11 @@ static lanepool_status cancel_pinned_series(lanepool_pool *pool, lanepool_i_peri
  */
 static lanepool_pool *pin_pool_of_series(lanepool_i_periodic *periodic)
 {
-    lanepool_i_mutex_lock(&periodic->run_future->lock);
+    lanepool_i_word_lock_lock(&periodic->run_future->lock);
     lanepool_pool *pool = load_acquire(&periodic->ended) ? NULL : periodic->delayed.pool;
     if (pool != NULL)
         lanepool_i_lifecycle_pin(&pool->lifecycle);
-    lanepool_i_mutex_unlock(&periodic->run_future->lock);
+    lanepool_i_word_lock_unlock(&periodic->run_future->lock);
     return pool;
 }
 
@@ -182,11 +182,11 @@ static lanepool_status cancel_periodic(lanepool_timer *timer)
 static void reset_run_future(lanepool_future *run_future, lanepool_i_task *task,
                              lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&run_future->lock);
+    lanepool_i_word_lock_lock(&run_future->lock);
     lanepool_i_future_enter_locked(run_future, LANEPOOL_I_PHASE_PENDING);
-    run_future->task = task;
-    run_future->pool = pool;
-    lanepool_i_mutex_unlock(&run_future->lock);
+    run_future->until_complete.task = task;
+    run_future->until_complete.pool = pool;
+    lanepool_i_word_lock_unlock(&run_future->lock);
 }
 
 static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,

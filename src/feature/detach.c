@@ -43,7 +43,7 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
     fetch_add_relaxed(&call->references, 1);
     /* The call may outlive the pool, and a record made late must not. Nothing asks its task to stop
      * while it runs. */
-    bool is_late = future != NULL && future->memory != NULL;
+    bool is_late = lanepool_i_future_is_late(future);
     call->future = future != NULL && !is_late ? lanepool_i_future_retain(future) : NULL;
     (void)fetch_or_acq_rel(&call->state, LANEPOOL_I_CALL_DETACHED);
     *detached = call;

@@ -188,9 +188,9 @@ static void suspend_task(lanepool_pool *pool, lanepool_i_attempts *attempts)
     fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
     for (size_t i = 0; pool->slots.retried[i] != NULL; i++)
         pool->slots.retried[i]->retried(pool, task);
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }

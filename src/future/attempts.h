@@ -92,7 +92,8 @@ typedef struct lanepool_i_failures {
 /* Returns the record of the future's task; NULL if the task has no failure policy. */
 static inline lanepool_i_attempts *lanepool_i_attempts_of_future(lanepool_future *future)
 {
-    return future != NULL && future->is_member && lanepool_i_member_of(future)->has_policy
+    return future != NULL && lanepool_i_future_is_member(future) &&
+                   lanepool_i_member_of(future)->has_policy
                ? (lanepool_i_attempts *)future
                : NULL;
 }

@@ -3,7 +3,9 @@
 
 static lanepool_i_expiry *expiry_of(lanepool_future *future)
 {
-    return future != NULL && future->is_member ? lanepool_i_member_of(future)->expiry : NULL;
+    return future != NULL && lanepool_i_future_is_member(future)
+               ? lanepool_i_member_of(future)->expiry
+               : NULL;
 }
 
 /* --- the start --- */
@@ -24,10 +26,10 @@ void lanepool_i_expiry_arm(lanepool_future *future)
     if (expiry == NULL || expiry->start_within_ns == 0)
         return;
     uint64_t due_ns = lanepool_i_driver_deadline(expiry->timers->driver, expiry->start_within_ns);
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     if (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING)
         lanepool_i_expiry_arm_locked(expiry, LANEPOOL_I_EXPIRY_START, due_ns);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
 }
 
 void lanepool_i_expiries_accepted(lanepool_i_expiry **list, bool accepted)
@@ -59,11 +61,11 @@ void lanepool_i_expiry_started(lanepool_future *future)
     if (expiry == NULL)
         return;
     uint64_t due_ns = lanepool_i_driver_deadline(expiry->timers->driver, expiry->run_within_ns);
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     bool disarmed = lanepool_i_expiry_disarm_locked(expiry);
     if (due_ns != 0)
         lanepool_i_expiry_arm_locked(expiry, LANEPOOL_I_EXPIRY_ATTEMPT, due_ns);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (disarmed)
         lanepool_i_future_release(future);
 }
@@ -73,11 +75,11 @@ bool lanepool_i_expiry_set_detached(lanepool_future *future, struct lanepool_det
     lanepool_i_expiry *expiry = expiry_of(future);
     if (expiry == NULL || expiry->run_within_ns == 0)
         return true;
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     bool in_time = expiry->of == LANEPOOL_I_EXPIRY_ATTEMPT || detached == NULL;
     if (in_time)
         expiry->detached = detached;
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return in_time;
 }
 
@@ -86,9 +88,9 @@ void lanepool_i_expiry_paused(lanepool_future *future)
     lanepool_i_expiry *expiry = expiry_of(future);
     if (expiry == NULL)
         return;
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     bool disarmed = lanepool_i_expiry_disarm_locked(expiry);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (disarmed)
         lanepool_i_future_release(future);
 }

@@ -3,12 +3,20 @@
  * program holds the others.
  *
  * The lock guards everything except the reference count. Under the lock no function of the program
- * is called and nothing is allocated. Only the lock of the task's group is taken under it.
+ * is called and nothing is allocated. Only the lock of the task's group is taken under it. One step
+ * needs no lock: a task that has only a future starts by a compare-and-swap of the phase
+ * (lanepool_i_future_start_simple()). So a cancel, under the lock, also swaps the phase away from
+ * PENDING. A task that has started cannot complete before the lock is released.
  *
  * The completing thread sets `complete` under the lock and serves the listeners after it. A thread
  * that gives up waiting removes its listener under the lock. If the future is complete by then, the
  * listener is being served: the thread waits for that, for a few instructions of the completing
  * thread.
+ *
+ * A future is 64 bytes, a block of the pool's slab: there may be as many as tasks. What few futures
+ * need is in larger records that begin with a future: members of groups, tasks with a policy or a
+ * deadline (member.h), tasks of sequences (lanepool_i_owned_future). Those are allocated one by
+ * one.
  */
 #ifndef LANEPOOL_SRC_FUTURE_FUTURE_H
 #define LANEPOOL_SRC_FUTURE_FUTURE_H
@@ -17,9 +25,10 @@
 #include "base/fork.h"
 #include "base/list.h"
 #include "base/quarantine.h"
+#include "base/slab_returns.h"
 #include "lanepool/future.h"
 #include "platform/platform.h"
-#include "task/message.h"
+#include "sched/thread_record.h"
 #include "task/phase.h"
 
 struct lanepool_i_delayed;
@@ -49,43 +58,66 @@ struct lanepool_i_sequence_call {
     lanepool_future *future; /* or NULL */
 };
 
-/* Guards: A atomic, L the future's lock, I immutable. */
+/* What the future is the front of, and where its memory goes. */
+typedef enum lanepool_i_future_sort {
+    LANEPOOL_I_FUTURE_ALONE, /* a block of the slab */
+    LANEPOOL_I_FUTURE_OWNED, /* a lanepool_i_owned_future */
+    LANEPOOL_I_FUTURE_MEMBER /* a lanepool_i_member */
+} lanepool_i_future_sort;
+
+/* Guards: A atomic, L the future's lock, I immutable. The first three words are the links of a free
+ * block, which AddressSanitizer does not guard: what a late use touches is behind them. */
 struct lanepool_future {
-    _Atomic size_t references;
-    lanepool_i_mutex lock;
-    _Atomic uint32_t phase;     /* A: a lanepool_i_phase, changed under L */
-    bool is_member;             /* I: part of a lanepool_i_member; see member.h */
+    union {
+        struct {
+            lanepool_i_task *task; /* L: valid while the lock is held; or NULL */
+            lanepool_pool *pool;   /* L: NULL: a sequence's task */
+        } until_complete;
+        lanepool_result result; /* I, once complete */
+    };
+    struct lanepool_i_delayed *delayed; /* L: until the task is in the inbox; then NULL */
+    _Atomic uint32_t references;
+    lanepool_i_word_lock lock;
     lanepool_i_creator creator; /* I */
-    lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
-    struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
-    struct lanepool_i_delayed *delayed;        /* L: until the task is in the inbox; then NULL */
-    lanepool_result result;                    /* L until complete, then I */
-    lanepool_i_list listeners;                 /* L until complete; then the completing thread's */
-    lanepool_i_task *tombstone;                /* L: the tombstone, until it has left its lanes */
-    lanepool_i_message tombstone_message;      /* makes the router turn the task into a tombstone */
-    const lanepool_i_future_owner *owner;      /* I: NULL: the pool */
-    const lanepool_allocator *allocator;       /* I: of this memory; NULL: the system's */
-    size_t size;                               /* I: of this memory */
-    struct lanepool_i_attempts_memory *memory; /* I: gets this memory back, or NULL */
+    _Atomic uint8_t phase;      /* A: a lanepool_i_phase; changed under L, or see above */
     /* A: RUNNING or SUSPENDED: the task must stop. PENDING: this periodic run must not start */
     _Atomic bool asked_to_end;
+    _Atomic bool has_callbacks; /* A: some listener calls the program */
+    uint8_t sort;               /* I: a lanepool_i_future_sort */
+    lanepool_i_list listeners;  /* L until complete; then the completing thread's */
+    lanepool_i_task *tombstone; /* L: the tombstone, until it has left its lanes */
 #if defined(LANEPOOL_CHECKED)
     _Atomic size_t held;                /* A: the program's references */
     lanepool_i_quarantined quarantined; /* I until the last reference is given back */
 #endif
 };
 
-/* Creates a future with two references: the task's and the caller's. The future is the front of a
- * block of `size` bytes; the caller fills the rest. Returns NULL with the status set on failure. */
-lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
+/* The future of a task of a sequence. */
+typedef struct lanepool_i_owned_future {
+    lanepool_future future;                         /* must be first */
+    const lanepool_i_future_owner *owner;           /* I */
+    struct lanepool_i_sequence_task *sequence_task; /* L: until complete */
+} lanepool_i_owned_future;
+
+/* The class of the futures that are blocks of a pool's slab. */
+#define LANEPOOL_I_FUTURE_CLASS                                        \
+    (sizeof(lanepool_future) <= LANEPOOL_I_BLOCK_MIN       ? (size_t)0 \
+     : sizeof(lanepool_future) <= 2 * LANEPOOL_I_BLOCK_MIN ? (size_t)1 \
+                                                           : (size_t)2)
+_Static_assert(sizeof(lanepool_future) <= 4 * LANEPOOL_I_BLOCK_MIN, "a future is a small block");
+
+/* Creates a future with two references: the task's and the caller's. Returns NULL if memory cannot
+ * be allocated. */
+lanepool_future *lanepool_i_future_create(lanepool_i_thread_record *record,
                                           lanepool_i_creator creator, lanepool_pool *pool,
-                                          lanepool_i_task *task, lanepool_status *status);
-/* Initializes the future of a task that has started without one, with the task's reference. Cannot
- * fail. `memory` gets the block back. */
-void lanepool_i_future_init_late(lanepool_future *future, size_t size,
-                                 struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
-                                 lanepool_i_creator creator, lanepool_i_task *task);
+                                          lanepool_i_task *task);
+/* The same for a task of a sequence. */
+lanepool_future *lanepool_i_future_create_owned(lanepool_i_creator creator,
+                                                const lanepool_i_future_owner *owner,
+                                                struct lanepool_i_sequence_task *task);
+/* Initializes a future at the front of a larger record, with two references. */
+void lanepool_i_future_init(lanepool_future *future, lanepool_i_future_sort sort,
+                            lanepool_i_creator creator, lanepool_pool *pool, lanepool_i_task *task);
 /* The library's own references. In a checked build the program's functions count the program's
  * references in addition. Other builds have one pair of functions for both. */
 #if defined(LANEPOOL_CHECKED)
@@ -99,12 +131,40 @@ void lanepool_i_future_release(lanepool_future *future);
  * fork() if the lock's holder is not in this process: the lock is never released. */
 static inline bool lanepool_i_future_is_here(lanepool_future *future)
 {
-    return lanepool_i_creator_is_here(future->creator, &future->lock);
+    return lanepool_i_creator_of_word_is_here(future->creator, &future->lock);
 }
 
 static inline lanepool_i_phase lanepool_i_future_phase(const lanepool_future *future)
 {
     return (lanepool_i_phase)load_relaxed(&future->phase);
+}
+
+static inline bool lanepool_i_future_is_member(const lanepool_future *future)
+{
+    return future->sort == LANEPOOL_I_FUTURE_MEMBER;
+}
+
+/* Returns what the owner does for the future; NULL if the task is a pool's. */
+static inline const lanepool_i_future_owner *
+lanepool_i_future_owner_of(const lanepool_future *future)
+{
+    return future->sort == LANEPOOL_I_FUTURE_OWNED
+               ? ((const lanepool_i_owned_future *)future)->owner
+               : NULL;
+}
+
+/* Returns the task; NULL if the future is complete, or the task was cancelled. */
+static inline lanepool_i_task *lanepool_i_future_task_locked(const lanepool_future *future)
+{
+    bool done = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE;
+    return done ? NULL : future->until_complete.task;
+}
+
+/* Returns the task's pool; NULL if the future is complete, or the task is a sequence's. */
+static inline lanepool_pool *lanepool_i_future_pool_locked(const lanepool_future *future)
+{
+    bool done = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE;
+    return done ? NULL : future->until_complete.pool;
 }
 
 /* Moves the task into a phase. In a checked build, ends the program if the step is not legal. */
@@ -113,6 +173,12 @@ void lanepool_i_future_enter_locked(lanepool_future *future, lanepool_i_phase ph
  * task was cancelled: its function must not run. A run of a periodic task that was stopped stays
  * PENDING. */
 bool lanepool_i_future_start(lanepool_future *future);
+/* The same for a task that has only a future, without the lock. */
+bool lanepool_i_future_start_simple(lanepool_future *future);
+/* Records that a PENDING task is cancelled. Returns false if it has just started. Its entries, a
+ * tombstone now, are found in the future until they have left their lanes. The future gets a
+ * reference for the tombstone and one for the caller. */
+bool lanepool_i_future_cancel_locked(lanepool_future *future);
 /* Records that the task's function will not be called to run. Returns false if that was decided
  * before. */
 bool lanepool_i_future_give_up(lanepool_future *future);
@@ -120,10 +186,15 @@ bool lanepool_i_future_give_up(lanepool_future *future);
  * and its block is reused. */
 void lanepool_i_future_drop_tombstone(lanepool_future *future);
 bool lanepool_i_future_is_complete(lanepool_future *future);
-/* Returns true if completing will call the program back. */
-bool lanepool_i_future_has_callbacks(lanepool_future *future);
-/* Completes, serves the listeners, and gives the task's reference back. */
-void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result);
+/* Returns true if completing may call the program back. */
+static inline bool lanepool_i_future_has_callbacks(const lanepool_future *future)
+{
+    return load_relaxed(&future->has_callbacks);
+}
+/* Completes, serves the listeners, and gives the task's reference back. `record` is the calling
+ * thread's for the task's pool; NULL for a sequence's task. */
+void lanepool_i_future_complete(lanepool_future *future, lanepool_i_thread_record *record,
+                                const lanepool_result *result);
 
 /* Adds a listener. Returns false if the future is complete. */
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener);

@@ -6,8 +6,11 @@
 #include "future/pump.h"
 #include "platform/notes.h"
 
-static void init_member(lanepool_i_member *member, void *context)
+static void init_member(lanepool_i_member *member, size_t size, void *context)
 {
+    member->allocator = NULL;
+    member->size = size;
+    member->memory = NULL;
     member->group = NULL;
     member->pump = NULL;
     member->has_policy = false;
@@ -20,21 +23,28 @@ void lanepool_i_member_init_late(lanepool_i_member *member, size_t size,
                                  struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
                                  lanepool_i_creator creator, lanepool_i_task *task)
 {
-    lanepool_i_future_init_late(&member->future, size, memory, pool, creator, task);
-    init_member(member, task->context);
+    lanepool_future *future = &member->future;
+    lanepool_i_future_init(future, LANEPOOL_I_FUTURE_MEMBER, creator, pool, task);
+    init_member(member, size, task->context);
+    member->memory = memory;
+    store_relaxed(&future->references, 1);
+    store_relaxed(&future->phase, LANEPOOL_I_PHASE_RUNNING);
+#if defined(LANEPOOL_CHECKED)
+    store_relaxed(&future->held, 0);
+#endif
 }
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
-                                          lanepool_i_task *task, const lanepool_task *description,
-                                          lanepool_status *status)
+                                          lanepool_i_task *task, const lanepool_task *description)
 {
-    lanepool_future *future =
-        lanepool_i_future_create(allocator, size, creator, pool, task, status);
-    if (future == NULL)
+    lanepool_i_member *member = lanepool_i_allocate(allocator, size);
+    if (member == NULL)
         return NULL;
-    lanepool_i_member *member = lanepool_i_member_of(future);
-    init_member(member, description->context);
+    lanepool_future *future = &member->future;
+    lanepool_i_future_init(future, LANEPOOL_I_FUTURE_MEMBER, creator, pool, task);
+    init_member(member, size, description->context);
+    member->allocator = allocator;
     member->group = description->group;
     member->pump = description->pump;
     if (member->pump != NULL) {
@@ -82,6 +92,15 @@ void lanepool_i_member_fini(lanepool_future *future)
     lanepool_i_memory_free(lanepool_i_member_of(future)->expiry);
     if (pump != NULL)
         lanepool_i_pump_release(pump);
+}
+
+void lanepool_i_member_free(lanepool_future *future)
+{
+    lanepool_i_member *member = lanepool_i_member_of(future);
+    if (member->memory != NULL)
+        lanepool_i_attempts_memory_give(member->memory, member);
+    else
+        lanepool_i_deallocate(member->allocator, member, member->size);
 }
 
 /* --- the list --- */

@@ -20,6 +20,7 @@
 #include "base/ready_flag.h"
 #include "base/waiter.h"
 #include "future/future.h"
+#include "future/tombstone.h"
 #include "task/task.h"
 
 typedef struct lanepool_i_member lanepool_i_member;
@@ -32,7 +33,11 @@ typedef struct lanepool_i_member_link {
 
 /* Guards: I immutable, L the group's lock. */
 struct lanepool_i_member {
-    lanepool_future future;           /* must be first: the future leads to its member */
+    lanepool_future future;                    /* must be first: the future leads to its member */
+    const lanepool_allocator *allocator;       /* I: of this memory; NULL: the system's */
+    size_t size;                               /* I: of this memory */
+    struct lanepool_i_attempts_memory *memory; /* I: gets this memory back, or NULL */
+    lanepool_i_tombstone_message tombstone_message; /* so that its cancel allocates nothing */
     lanepool_group *group;            /* I: or NULL; alive while the member is pending */
     lanepool_pump *pump;              /* I: or NULL; alive while the member is */
     bool has_policy;                  /* I: part of a lanepool_i_attempts; see attempts.h */
@@ -73,20 +78,26 @@ static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
 static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *task)
 {
     if (!lanepool_i_task_is_wide(task) || task->as.wide.future == NULL ||
-        !task->as.wide.future->is_member)
+        !lanepool_i_future_is_member(task->as.wide.future))
         return NULL;
     return lanepool_i_member_of(task->as.wide.future);
 }
 
+/* Returns true if the future was made after its task had started; see attempts.h. */
+static inline bool lanepool_i_future_is_late(lanepool_future *future)
+{
+    return future != NULL && lanepool_i_future_is_member(future) &&
+           lanepool_i_member_of(future)->memory != NULL;
+}
+
 /* Creates a member with two references, like a future. The task of a pump gets a third, which is
  * given back with the task's block. The member is the front of a block of `size` bytes; the caller
- * fills the rest. Returns NULL with the status set on failure. */
+ * fills the rest. Returns NULL if memory cannot be allocated. */
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
-                                          lanepool_i_task *task, const lanepool_task *description,
-                                          lanepool_status *status);
-/* Initializes the member of a task that has started without one, like
- * lanepool_i_future_init_late(). */
+                                          lanepool_i_task *task, const lanepool_task *description);
+/* Initializes the member of a task that has started without one, with the task's reference. Cannot
+ * fail. `memory` gets the block back. */
 void lanepool_i_member_init_late(lanepool_i_member *member, size_t size,
                                  struct lanepool_i_attempts_memory *memory, lanepool_pool *pool,
                                  lanepool_i_creator creator, lanepool_i_task *task);
@@ -97,6 +108,8 @@ void lanepool_i_member_refuse(lanepool_future *future);
 void lanepool_i_member_undo_create(lanepool_future *future);
 /* Releases what the member owns. Called when its last reference has been given back. */
 void lanepool_i_member_fini(lanepool_future *future);
+/* Gives the member's memory back. */
+void lanepool_i_member_free(lanepool_future *future);
 
 /* These two enclose an append of tasks linked from first to last, all of them members of the group.
  * The first locks the group and lists the members; it returns false, without the lock, if the group

@@ -307,9 +307,9 @@ static void route_accepted(lanepool_pool *pool, lanepool_i_thread_record *record
 /* Compares blocks, because an unrouted task has no ticket. */
 static void find_future_task(struct snapshot_call *call)
 {
-    lanepool_i_mutex_lock(&call->future->lock);
-    const lanepool_i_task *task = call->future->task;
-    lanepool_i_mutex_unlock(&call->future->lock);
+    lanepool_i_word_lock_lock(&call->future->lock);
+    const lanepool_i_task *task = lanepool_i_future_task_locked(call->future);
+    lanepool_i_word_lock_unlock(&call->future->lock);
     call->future_task = LANEPOOL_SNAPSHOT_NONE;
     for (size_t i = 0; i < call->census.rows.count && task != NULL; i++)
         if (lanepool_i_census_row_at(&call->census, i)->task == task)
@@ -402,16 +402,19 @@ size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket
  * to a delayed task's record until the task is in the inbox. */
 static lanepool_pool *look_into_future(lanepool_future *future, lanepool_snapshot_place *place)
 {
-    lanepool_i_mutex_lock(&future->lock);
-    lanepool_pool *pool = future->pool;
-    *place = (lanepool_snapshot_place){ .task = LANEPOOL_SNAPSHOT_NONE, .result = future->result };
+    lanepool_i_word_lock_lock(&future->lock);
+    lanepool_pool *pool = lanepool_i_future_pool_locked(future);
+    bool done = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE;
+    *place = (lanepool_snapshot_place){ .task = LANEPOOL_SNAPSHOT_NONE };
+    if (done)
+        place->result = future->result;
     if (future->delayed != NULL)
         place->due_ns = future->delayed->timer.due_ns;
-    place->where = future->phase == LANEPOOL_I_PHASE_DONE ? LANEPOOL_SNAPSHOT_FINISHED
-                   : pool == NULL                         ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
-                   : future->delayed != NULL              ? LANEPOOL_SNAPSHOT_DELAYED
-                                                          : LANEPOOL_SNAPSHOT_PASSING;
-    lanepool_i_mutex_unlock(&future->lock);
+    place->where = done                      ? LANEPOOL_SNAPSHOT_FINISHED
+                   : pool == NULL            ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
+                   : future->delayed != NULL ? LANEPOOL_SNAPSHOT_DELAYED
+                                             : LANEPOOL_SNAPSHOT_PASSING;
+    lanepool_i_word_lock_unlock(&future->lock);
     place->time_ns = lanepool_i_clock_now();
     return pool;
 }

@@ -4,7 +4,8 @@
  * the system for these. So another implementation of this header runs the same engine: a test build
  * names its own header in LANEPOOL_PLATFORM. That header defines
  *
- *     the types lanepool_i_thread, lanepool_i_mutex, lanepool_i_semaphore, lanepool_i_event
+ *     the types lanepool_i_thread, lanepool_i_mutex, lanepool_i_word_lock, lanepool_i_semaphore,
+ *     lanepool_i_event
  *     the macros LANEPOOL_I_THREAD_END_PUSH and _POP, _LOAD, _STORE, _CHANGE,
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
@@ -63,6 +64,14 @@ void lanepool_i_mutex_lock(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex);
 /* Returns false if the lock is held. */
 bool lanepool_i_mutex_try(lanepool_i_mutex *mutex);
+
+/* A lock of one word, in records of which there are very many. Otherwise like a mutex. It has
+ * nothing to give back, and cannot fail. */
+void lanepool_i_word_lock_init(lanepool_i_word_lock *lock, lanepool_i_lock sort);
+void lanepool_i_word_lock_lock(lanepool_i_word_lock *lock);
+void lanepool_i_word_lock_unlock(lanepool_i_word_lock *lock);
+/* Returns false if the lock is held. */
+bool lanepool_i_word_lock_try(lanepool_i_word_lock *lock);
 
 /* A counting semaphore. A post happens before the wait that it ends. */
 bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore);

@@ -29,6 +29,14 @@ typedef struct lanepool_i_mutex {
 #endif
 } lanepool_i_mutex;
 
+/* FREE, TAKEN, or TAKEN_AWAITED if a thread may be waiting; see posix_word_lock.c. */
+typedef struct lanepool_i_word_lock {
+    _Atomic uint32_t word;
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_lock sort;
+#endif
+} lanepool_i_word_lock;
+
 /* musl has no sem_clockwait(), so there a condition variable takes its place. */
 #if defined(__GLIBC__)
 typedef struct lanepool_i_semaphore {
@@ -54,7 +62,22 @@ typedef struct lanepool_i_event {
     (LANEPOOL_I_DOOR(), atomic_store_explicit(object, value, order))
 #define LANEPOOL_I_CHANGE(object, operation) (LANEPOOL_I_DOOR(), (operation))
 
-/* The next three functions are for this platform's own files. */
+/* The following up to lanepool_i_cancellation_back() is for this platform's own files. */
+
+/* The locks that this thread holds, in the order in which it took them. A checked build compares
+ * each lock that is to be taken with the last one; the other builds do nothing. */
+#if defined(LANEPOOL_CHECKED)
+void lanepool_i_held_check(lanepool_i_lock sort);
+void lanepool_i_held_add(const void *lock, lanepool_i_lock sort);
+void lanepool_i_held_remove(const void *lock);
+#define LANEPOOL_I_HELD_CHECK(sort)     lanepool_i_held_check(sort)
+#define LANEPOOL_I_HELD_ADD(lock, sort) lanepool_i_held_add((lock), (sort))
+#define LANEPOOL_I_HELD_REMOVE(lock)    lanepool_i_held_remove(lock)
+#else
+#define LANEPOOL_I_HELD_CHECK(sort)     ((void)0)
+#define LANEPOOL_I_HELD_ADD(lock, sort) ((void)0)
+#define LANEPOOL_I_HELD_REMOVE(lock)    ((void)0)
+#endif
 
 /* Aborts if a call has failed that cannot fail. The library never prints, and a misused lock means
  * that memory is already corrupt. */

@@ -16,56 +16,40 @@ static const char *const lock_names[] = {
  * locks of all stripes of quotas, and one lock that it only tries. */
 enum { HELD_MAX = sizeof lock_names / sizeof *lock_names + LANEPOOL_I_STRIPES_MAX + 1 };
 
-/* The locks that this thread holds, in the order in which it took them. */
 static _Thread_local struct {
-    const lanepool_i_mutex *all[HELD_MAX];
+    struct {
+        const void *lock;
+        lanepool_i_lock sort;
+    } all[HELD_MAX];
     size_t count;
 } held;
 
-static void note_locked(const lanepool_i_mutex *mutex)
+void lanepool_i_held_add(const void *lock, lanepool_i_lock sort)
 {
-    held.all[held.count++] = mutex;
+    held.all[held.count].lock = lock;
+    held.all[held.count++].sort = sort;
 }
 
-static void note_unlocked(const lanepool_i_mutex *mutex)
+void lanepool_i_held_remove(const void *lock)
 {
     size_t i = --held.count;
-    const lanepool_i_mutex *later = held.all[i];
-    while (later != mutex && i > 0) {
-        const lanepool_i_mutex *earlier = held.all[--i];
-        held.all[i] = later;
-        later = earlier;
-    }
+    while (held.all[i].lock != lock && i > 0)
+        i--;
+    for (; i < held.count; i++)
+        held.all[i] = held.all[i + 1];
 }
 
 /* Only the last lock is compared: those before it come before it in the order. */
-static void check_order(const lanepool_i_mutex *mutex)
+void lanepool_i_held_check(lanepool_i_lock sort)
 {
     if (held.count == 0)
         return;
-    lanepool_i_lock last = held.all[held.count - 1]->lock;
-    if (lanepool_i_lock_may_follow(last, mutex->lock))
+    lanepool_i_lock last = held.all[held.count - 1].sort;
+    if (lanepool_i_lock_may_follow(last, sort))
         return;
-    fprintf(stderr, "lanepool: internal error: %s lock is taken under %s lock\n",
-            lock_names[mutex->lock], lock_names[last]);
+    fprintf(stderr, "lanepool: internal error: %s lock is taken under %s lock\n", lock_names[sort],
+            lock_names[last]);
     abort();
-}
-
-#else
-
-static inline void note_locked(const lanepool_i_mutex *mutex)
-{
-    (void)mutex;
-}
-
-static inline void note_unlocked(const lanepool_i_mutex *mutex)
-{
-    (void)mutex;
-}
-
-static inline void check_order(const lanepool_i_mutex *mutex)
-{
-    (void)mutex;
 }
 
 #endif
@@ -98,15 +82,15 @@ void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
 {
     LANEPOOL_I_DOOR();
-    check_order(mutex);
+    LANEPOOL_I_HELD_CHECK(mutex->lock);
     lanepool_i_check_ok(pthread_mutex_lock(&mutex->mutex) == 0);
-    note_locked(mutex);
+    LANEPOOL_I_HELD_ADD(mutex, mutex->lock);
 }
 
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
 {
     LANEPOOL_I_DOOR();
-    note_unlocked(mutex);
+    LANEPOOL_I_HELD_REMOVE(mutex);
     lanepool_i_check_ok(pthread_mutex_unlock(&mutex->mutex) == 0);
 }
 
@@ -115,6 +99,6 @@ bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
     LANEPOOL_I_DOOR();
     bool locked = pthread_mutex_trylock(&mutex->mutex) == 0;
     if (locked)
-        note_locked(mutex);
+        LANEPOOL_I_HELD_ADD(mutex, mutex->lock);
     return locked;
 }

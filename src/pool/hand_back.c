@@ -143,7 +143,7 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
         description.tag = task->as.wide.tag;
         future = task->as.wide.future;
-        if (future != NULL && future->is_member) {
+        if (future != NULL && lanepool_i_future_is_member(future)) {
             description.group = lanepool_i_member_group(future);
             description.pump = lanepool_i_member_of(future)->pump;
         }
@@ -164,7 +164,7 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
                              lanepool_i_task_ticket(task));
     lanepool_i_note_callback_ends(&pool->notes);
     if (future != NULL)
-        lanepool_i_future_complete(future, &result);
+        lanepool_i_future_complete(future, record, &result);
     record->callbacks--;
     lanepool_i_run_dispose_silently(pool, record, task);
 }

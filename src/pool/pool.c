@@ -68,7 +68,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
     lanepool_i_retention_init(&pool->retention, !pool->router.inbox.links_at_once);
     lanepool_i_list_init(&pool->quiesces->pending);
     pool->quiesces->oldest = 0;
-    if (!lanepool_i_slab_init(&pool->slab, pool->options.allocator))
+    if (!lanepool_i_slab_init(&pool->slab, pool->options.allocator, LANEPOOL_I_FUTURE_CLASS))
         return LANEPOOL_NOMEM;
     if (!lanepool_i_rings_init(&pool->rings, pool->options.trace_events, pool->options.workers))
         goto fini_slab;
@@ -124,7 +124,7 @@ fini_records:
 fini_rings:
     lanepool_i_rings_fini(&pool->rings);
 fini_slab:
-    lanepool_i_slab_fini(&pool->slab);
+    lanepool_i_slab_fini(&pool->slab, pool->records.futures);
     return LANEPOOL_NOMEM;
 }
 
@@ -147,7 +147,7 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_admission_fini(&pool->admission);
     lanepool_i_thread_records_fini(&pool->records);
     lanepool_i_rings_fini(&pool->rings);
-    lanepool_i_slab_fini(&pool->slab);
+    lanepool_i_slab_fini(&pool->slab, pool->records.futures);
 }
 
 /* The clock thread first, if the pool needs it now: if it cannot be started, no worker has to be

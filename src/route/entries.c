@@ -171,10 +171,10 @@ void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
 {
     lanepool_future *future = receiver_has_future(receiver) ? receiver->as.wide.future : NULL;
     if (future != NULL)
-        lanepool_i_mutex_lock(&future->lock);
+        lanepool_i_word_lock_lock(&future->lock);
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->move_lanes(pool, task, receiver);
     copy_entries_to_receiver(task, receiver, lanepool_i_task_count(task));
     if (future != NULL)
-        lanepool_i_mutex_unlock(&future->lock);
+        lanepool_i_word_lock_unlock(&future->lock);
 }

@@ -27,6 +27,8 @@ static void drop_owner(lanepool_i_thread_record *record, uint32_t owner)
 void lanepool_i_thread_records_fini(lanepool_i_thread_records *records)
 {
     LANEPOOL_I_EACH(lanepool_i_thread_record, record, &records->all, link) {
+        records->futures += record->futures;
+        lanepool_i_slab_flush(records->slab, &record->cache);
         store_relaxed(&record->pool, NULL);
         drop_owner(record, OF_POOL);
     }
@@ -136,6 +138,7 @@ static void collect_record_locked(lanepool_i_thread_records *records,
     records->admitted += gone->admitted + gone->lane_credits;
     records->lanes += gone->lanes;
     records->attempts += gone->attempts;
+    records->futures += gone->futures;
     lanepool_i_slab_flush(records->slab, &gone->cache);
     lanepool_i_rings_leave(gone->ring);
     lanepool_i_memory_free(gone);
@@ -164,6 +167,7 @@ lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_threa
         lanepool_i_memory_free(record);
         return NULL;
     }
+    record->slab = records->slab;
     record->worker = worker;
     record->worker_index = worker != NULL ? worker->index : SIZE_MAX;
     atomic_init(&record->pool, pool);

@@ -30,6 +30,8 @@ struct lanepool_i_thread_record {
     size_t worker_index;                      /* I: SIZE_MAX unless the thread is a worker */
     lanepool_i_ring *ring;                    /* I: its events, or NULL */
     lanepool_i_cache cache;                   /* T */
+    lanepool_i_slab *slab;                    /* I: of the cache */
+    uint64_t futures; /* T: blocks that the thread took for futures, less those it gave back here */
     uint64_t admitted;                  /* T: credits: tasks that it may submit without asking */
     uint64_t lanes;                     /* T: lanes reserved and not used yet */
     uint64_t attempts;                  /* T: records of failures, reserved and not used yet */
@@ -66,11 +68,12 @@ typedef struct lanepool_i_thread_records {
     uint64_t admitted;                    /* L: unused credits; admission takes them back */
     uint64_t lanes;                       /* L: unused reservations; the next thread gets them */
     uint64_t attempts;                    /* L: as `lanes` */
+    uint64_t futures;                     /* L: sum over collected records; at the end, over all */
 } lanepool_i_thread_records;
 
 bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool_i_slab *slab,
                                     lanepool_i_rings *rings);
-/* Called after the last use of the pool by any thread. */
+/* Called after the last use of the pool by any thread. All blocks in caches go to the slab. */
 void lanepool_i_thread_records_fini(lanepool_i_thread_records *records);
 
 /* Returns the calling thread's record, or NULL if it has none. */

@@ -9,25 +9,13 @@
 
 /* --- submit --- */
 
-/* Builds a task. Its future, if the program asked for one, leads to the sequence. */
-static lanepool_i_sequence_task *make_task(lanepool_i_sequence_work *work,
-                                           const lanepool_task *description, bool delayed,
-                                           lanepool_status *status)
-{
-    lanepool_i_sequence_task *task =
-        lanepool_i_sequence_task_make(work, description, delayed, status);
-    if (task != NULL && task->call.future != NULL)
-        task->call.future->owner = &lanepool_i_sequence_future_owner;
-    return task;
-}
-
 static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *description)
 {
-    lanepool_status status;
-    lanepool_i_sequence_task *task = make_task(sequence->work, description, false, &status);
+    lanepool_i_sequence_task *task =
+        lanepool_i_sequence_task_make(sequence->work, description, false);
     if (task == NULL)
-        return status;
-    status = lanepool_i_sequence_enqueue(sequence, task);
+        return LANEPOOL_NOMEM;
+    lanepool_status status = lanepool_i_sequence_enqueue(sequence, task);
     if (status != LANEPOOL_OK)
         lanepool_i_sequence_task_unmake(task, description);
     return status;
@@ -49,9 +37,9 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
     lanepool_i_sequence_work *work = sequence->work;
     if (!lanepool_i_executor_can_delay(work->executor))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_i_sequence_task *task = make_task(work, description, true, &status);
+    lanepool_i_sequence_task *task = lanepool_i_sequence_task_make(work, description, true);
     if (task == NULL)
-        return status;
+        return LANEPOOL_NOMEM;
     status = lanepool_i_sequence_delay(sequence, task, due_ns);
     if (status != LANEPOOL_OK)
         lanepool_i_sequence_task_unmake(task, description);

@@ -54,13 +54,19 @@ struct lanepool_sequence {
     lanepool_i_list waiters;        /* L: see sequence_wait.c */
 };
 
+/* Returns the task of a future of a sequence; NULL if the future is complete. */
+static inline lanepool_i_sequence_task *lanepool_i_sequence_task_of_locked(lanepool_future *future)
+{
+    return ((const lanepool_i_owned_future *)future)->sequence_task;
+}
+
 /* --- sequence_task.c --- */
 
-/* Makes a task, with a future if the description asks for one. Returns NULL with *status set on
- * failure. */
+/* Makes a task, with a future if the description asks for one. Returns NULL if memory cannot be
+ * allocated. */
 lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
                                                         const lanepool_task *description,
-                                                        bool delayed, lanepool_status *status);
+                                                        bool delayed);
 /* The task was not accepted: frees it and its future. */
 void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
                                      const lanepool_task *description);

@@ -137,12 +137,13 @@ void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence, lanepool_sta
 lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
 {
     lanepool_i_sequence_work *work = NULL;
-    lanepool_i_mutex_lock(&future->lock);
-    if (future->sequence_task != NULL) {
-        work = future->sequence_task->work;
+    lanepool_i_word_lock_lock(&future->lock);
+    const lanepool_i_sequence_task *task = lanepool_i_sequence_task_of_locked(future);
+    if (task != NULL) {
+        work = task->work;
         lanepool_i_executor_retain(work->executor);
     }
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return work;
 }
 
@@ -154,13 +155,13 @@ lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
     if (work == NULL)
         return LANEPOOL_DONE;
     lanepool_i_mutex_lock(&work->lock);
-    lanepool_i_mutex_lock(&future->lock);
-    lanepool_i_sequence_task *task = future->sequence_task;
+    lanepool_i_word_lock_lock(&future->lock);
+    lanepool_i_sequence_task *task = lanepool_i_sequence_task_of_locked(future);
     bool waits = task != NULL && task->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     bool runs = task != NULL && future->phase == LANEPOOL_I_PHASE_RUNNING;
     if (runs)
         store_relaxed(&future->asked_to_end, true);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (waits) {
         lanepool_i_sequence_task_take_locked(task);
         lanepool_i_sequence_wake_locked(work->sequence);

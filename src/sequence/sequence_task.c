@@ -7,30 +7,27 @@
 
 /* --- create --- */
 
-static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future **future,
-                               lanepool_status *status)
+static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future **future)
 {
     task->call.future = NULL;
     if (future == NULL)
         return true;
-    task->call.future = lanepool_i_future_create(NULL, sizeof(lanepool_future),
-                                                 task->work->executor->creator, NULL, NULL, status);
+    task->call.future = lanepool_i_future_create_owned(task->work->executor->creator,
+                                                       &lanepool_i_sequence_future_owner, task);
     if (task->call.future == NULL)
         return false;
     LANEPOOL_I_QUARANTINE_NAME(task->call.future, task->work->executor->quarantine);
-    task->call.future->sequence_task = task;
     *future = task->call.future;
     return true;
 }
 
 lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
                                                         const lanepool_task *description,
-                                                        bool delayed, lanepool_status *status)
+                                                        bool delayed)
 {
     size_t size =
         delayed ? sizeof(lanepool_i_sequence_task) : offsetof(lanepool_i_sequence_task, timer);
     lanepool_i_sequence_task *task = lanepool_i_memory_alloc(size);
-    *status = LANEPOOL_NOMEM;
     if (task == NULL)
         return NULL;
     memset(task, 0, size);
@@ -43,7 +40,7 @@ lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work
         task->timer.fire = lanepool_i_sequence_task_fires;
     if (delayed)
         task->timer.keeps_its_time = work->executor->timers->driver != NULL;
-    if (create_task_future(task, description->future, status))
+    if (create_task_future(task, description->future))
         return task;
     lanepool_i_memory_free(task);
     return NULL;
@@ -86,7 +83,7 @@ static void drop_task_locked(lanepool_i_sequence_task *task)
 static void dispose_sequence_task(lanepool_i_sequence_task *task, const lanepool_result *result)
 {
     if (task->call.future != NULL)
-        lanepool_i_future_complete(task->call.future, result);
+        lanepool_i_future_complete(task->call.future, NULL, result);
     if (task->callbacks.release != NULL)
         task->callbacks.release(task->context);
     if (task->periodic != NULL)

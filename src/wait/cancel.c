@@ -18,8 +18,10 @@
  * The canceller copies the context and the callbacks out of the block no later than it decides: the
  * block may be given back at any time after that. The tombstone's entries pass through
  * their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
- * cancelled rollup without waiting for the rollup's other lanes. For that, a message that is part
- * of the future notifies the role's holder.
+ * cancelled rollup without waiting for the rollup's other lanes. For that, a message notifies the
+ * role's holder. A member has this message. For a task with only a future it is allocated here,
+ * once the phase is found PENDING: no other cancel needs memory. If there is none, the task is not
+ * cancelled.
  *
  * A predicate of the program may be called for the task until the role's holder has made the
  * tombstone. So in a pool with a predicate, the release callback is called after that.
@@ -67,57 +69,58 @@ static void call_cancelled(lanepool_i_thread_record *record, const struct cancel
  * is complete or belongs to a sequence's task. */
 static lanepool_pool *pin_pool_of_pending(lanepool_future *future)
 {
-    lanepool_i_mutex_lock(&future->lock);
-    lanepool_pool *pool =
-        lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE ? NULL : future->pool;
+    lanepool_i_word_lock_lock(&future->lock);
+    lanepool_pool *pool = lanepool_i_future_pool_locked(future);
     if (pool != NULL)
         lanepool_i_lifecycle_pin(&pool->lifecycle);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return pool;
 }
 
-/* Returns false if a cancelling of several tasks has just made the task a tombstone, which may have
- * left its lanes by now. `raw` is read before the word is checked: if another thread was giving the
- * block back, the word shows the tombstone, and `raw` is not used. Otherwise the block is not
- * reused while the caller has the future's lock: such a cancelling takes it before it ends.
+/* Returns false if the task is not PENDING any more, or a cancelling of several tasks has just made
+ * it a tombstone, which may have left its lanes by now. `raw` is read before the word is checked:
+ * if another thread was giving the block back, the word shows the tombstone, and `raw` is not used.
+ * Otherwise the block is not reused while the caller has the future's lock: such a cancelling takes
+ * it before it ends, and a task that has started takes it to complete.
  *
- * The tombstone and the message get one reference to the future each. The task's own reference is
- * given back when the future completes. */
+ * The cancel counts before the lock is released, and so before the tombstone passes. */
 static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future,
                                     struct cancelled_task *cancelled)
 {
-    const lanepool_i_task *task = future->task;
+    const lanepool_i_task *task = future->until_complete.task;
     uintptr_t raw = load_acquire(&task->as.plain[1].next);
     uint64_t word = load_acquire(&task->word);
     if ((word & LANEPOOL_I_TOMBSTONE) != 0)
         return false;
     *cancelled = (struct cancelled_task){ task->context, lanepool_i_callbacks_from(task, word, raw),
                                           future };
+    if (!lanepool_i_future_cancel_locked(future))
+        return false;
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_CANCELLED);
-    future->tombstone = future->task;
-    future->task = NULL;
-    lanepool_i_future_retain(future);
-    lanepool_i_future_retain(future);
     return true;
 }
 
+/* Cancels a PENDING task, or asks one that has started to end. Without `has_message` it answers
+ * NOMEM for a PENDING task, and nothing has changed. */
 static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *future,
-                                        struct cancelled_task *cancelled)
+                                        bool has_message, struct cancelled_task *cancelled)
 {
-    lanepool_status status = LANEPOOL_OK;
+    lanepool_status status = LANEPOOL_DONE;
     if (!PLANTED(UNLOCKED))
-        lanepool_i_mutex_lock(&future->lock);
-    if (lanepool_i_future_phase(future) >= LANEPOOL_I_PHASE_CANCELLED) {
-        status = LANEPOOL_DONE;
-    } else if (lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_PENDING) {
+        lanepool_i_word_lock_lock(&future->lock);
+    if (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING) {
+        if (!has_message)
+            status = LANEPOOL_NOMEM;
+        else if (decide_to_cancel_locked(pool, future, cancelled))
+            status = LANEPOOL_OK;
+    }
+    if (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_RUNNING ||
+        lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_SUSPENDED) {
         store_relaxed(&future->asked_to_end, true);
         status = LANEPOOL_RUNNING;
-    } else if (!decide_to_cancel_locked(pool, future, cancelled)) {
-        status = LANEPOOL_DONE;
     }
     if (!PLANTED(UNLOCKED))
-        lanepool_i_mutex_unlock(&future->lock);
+        lanepool_i_word_lock_unlock(&future->lock);
     return status;
 }
 
@@ -131,29 +134,49 @@ static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record 
         pool->rule->split_tombstone(pool, task, grants);
 }
 
-static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_future *future)
+lanepool_i_tombstone_message *lanepool_i_cancel_reserve(const lanepool_pool *pool)
 {
-    const lanepool_i_task *node = &future->tombstone_message.node;
+    lanepool_i_tombstone_message *message =
+        lanepool_i_allocate(pool->options.allocator, sizeof *message);
+    if (message != NULL)
+        *message = (lanepool_i_tombstone_message){ .is_allocated = true };
+    return message;
+}
+
+void lanepool_i_cancel_unreserve(const lanepool_pool *pool, lanepool_i_tombstone_message *message)
+{
+    lanepool_i_deallocate(pool->options.allocator, message, sizeof *message);
+}
+
+/* The message of a member is gone with the last reference. */
+static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_tombstone_message *message)
+{
+    const lanepool_i_task *node = &message->message.node;
+    lanepool_future *future = message->future;
     lanepool_i_run_call_release(record, node->as.wide.release, node->context);
+    if (message->is_allocated)
+        lanepool_i_cancel_unreserve(pool, message);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_future_release(future);
 }
 
 /* By the role's holder. */
 static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                        lanepool_i_message *message, lanepool_i_grants *grants)
+                                        lanepool_i_message *sent, lanepool_i_grants *grants)
 {
-    lanepool_future *future = LANEPOOL_I_ITEM(message, lanepool_future, tombstone_message);
+    lanepool_i_tombstone_message *message =
+        LANEPOOL_I_ITEM(sent, lanepool_i_tombstone_message, message);
+    lanepool_future *future = message->future;
     lanepool_i_failures_sent(pool);
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     if (future->tombstone != NULL)
         make_tombstone_locked(pool, record, future->tombstone, grants);
-    lanepool_i_mutex_unlock(&future->lock);
-    if (future->is_member)
+    lanepool_i_word_lock_unlock(&future->lock);
+    if (lanepool_i_future_is_member(future))
         lanepool_i_pumps_move_tombstones(pool);
     lanepool_i_barrier_lift(pool, record, grants);
-    end_tombstone_message(pool, record, future);
+    end_tombstone_message(pool, record, message);
 }
 
 /* The cancel ends when the message is carried out. A wait inside a task routes the message, too: it
@@ -163,22 +186,48 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
  * counters.
  */
 static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_tombstone_message *message,
                                    const struct cancelled_task *cancelled)
 {
-    lanepool_future *future = cancelled->future;
     bool has_rule = pool->options.is_compatible != NULL;
     if (!has_rule)
         lanepool_i_run_call_release(record, cancelled->callbacks.release, cancelled->context);
-    future->tombstone_message.node.context = cancelled->context;
-    future->tombstone_message.node.as.wide.release = has_rule ? cancelled->callbacks.release : NULL;
-    future->tombstone_message.carry_out = carry_out_tombstone_message;
-    if (lanepool_i_failures_send(pool, record, &future->tombstone_message))
+    message->future = cancelled->future;
+    message->message.node.context = cancelled->context;
+    message->message.node.as.wide.release = has_rule ? cancelled->callbacks.release : NULL;
+    message->message.carry_out = carry_out_tombstone_message;
+    if (lanepool_i_failures_send(pool, record, &message->message))
         return;
-    end_tombstone_message(pool, record, future);
+    end_tombstone_message(pool, record, message);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-static lanepool_status cancel_in_pool(lanepool_pool *pool, lanepool_future *future)
+/* Only the thread that has cancelled the member uses its message. */
+static lanepool_i_tombstone_message *message_of_member(lanepool_future *future)
+{
+    lanepool_i_tombstone_message *message = &lanepool_i_member_of(future)->tombstone_message;
+    *message = (lanepool_i_tombstone_message){ .is_allocated = false };
+    return message;
+}
+
+/* `message` is NULL for a member, which has one. */
+static lanepool_status cancel_with(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_future *future, lanepool_i_tombstone_message *message)
+{
+    struct cancelled_task cancelled;
+    lanepool_status status = decide_to_cancel(pool, future, true, &cancelled);
+    if (status == LANEPOOL_OK) {
+        call_cancelled(record, &cancelled, LANEPOOL_CANCELLED);
+        send_tombstone_message(pool, record, message != NULL ? message : message_of_member(future),
+                               &cancelled);
+    } else if (message != NULL) {
+        lanepool_i_cancel_unreserve(pool, message);
+    }
+    return status;
+}
+
+/* Cancels a task that was PENDING. */
+static lanepool_status cancel_pending(lanepool_pool *pool, lanepool_future *future)
 {
     lanepool_i_thread_record *record;
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
@@ -186,15 +235,23 @@ static lanepool_status cancel_in_pool(lanepool_pool *pool, lanepool_future *futu
         return entered;
     if (lanepool_i_delays_cancel(pool, record, future))
         return LANEPOOL_OK;
-    struct cancelled_task cancelled;
-    lanepool_status status = decide_to_cancel(pool, future, &cancelled);
+    if (lanepool_i_future_is_member(future))
+        return cancel_with(pool, record, future, NULL);
+    lanepool_i_tombstone_message *message = lanepool_i_cancel_reserve(pool);
+    return message != NULL ? cancel_with(pool, record, future, message) : LANEPOOL_NOMEM;
+}
+
+/* Looks at the phase first: to ask a task to end takes no memory. */
+static lanepool_status cancel_in_pool(lanepool_pool *pool, lanepool_future *future)
+{
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
+    lanepool_status status = decide_to_cancel(pool, future, false, NULL);
+    if (status == LANEPOOL_NOMEM)
+        status = cancel_pending(pool, future);
     if (status == LANEPOOL_RUNNING)
         lanepool_i_retry_asked_to_stop(future);
-    if (status != LANEPOOL_OK)
-        return status;
-    call_cancelled(record, &cancelled, LANEPOOL_CANCELLED);
-    send_tombstone_message(pool, record, &cancelled);
-    return LANEPOOL_OK;
+    return status;
 }
 
 lanepool_status lanepool_future_cancel(lanepool_future *future)
@@ -206,7 +263,8 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     lanepool_pool *pool = pin_pool_of_pending(future);
     if (pool == NULL) {
         lanepool_i_note_acquire(future);
-        return future->owner != NULL ? future->owner->cancel(future) : LANEPOOL_DONE;
+        const lanepool_i_future_owner *owner = lanepool_i_future_owner_of(future);
+        return owner != NULL ? owner->cancel(future) : LANEPOOL_DONE;
     }
     lanepool_i_note_release(&pool->notes.controls);
     lanepool_status status = cancel_in_pool(pool, future);
@@ -214,20 +272,31 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     return status;
 }
 
+lanepool_status lanepool_i_cancel_reserved(lanepool_pool *pool, lanepool_future *future,
+                                           lanepool_i_tombstone_message *message)
+{
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
+    if (entered == LANEPOOL_OK)
+        return cancel_with(pool, record, future, message);
+    lanepool_i_cancel_unreserve(pool, message);
+    return entered;
+}
+
 void lanepool_i_cancel_expired(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_future *future)
 {
     struct cancelled_task cancelled;
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     bool cancels = (lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_PENDING ||
                     (lanepool_i_future_phase(future) < LANEPOOL_I_PHASE_CANCELLED &&
                      PLANTED(EXPIRES_STARTED))) &&
                    decide_to_cancel_locked(pool, future, &cancelled);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (!cancels)
         return;
     call_cancelled(record, &cancelled, LANEPOOL_TIMED_OUT);
-    send_tombstone_message(pool, record, &cancelled);
+    send_tombstone_message(pool, record, message_of_member(future), &cancelled);
 }
 
 lanepool_status lanepool_future_cancel_wait(lanepool_future *future, uint64_t wait_max_ns)

@@ -13,11 +13,11 @@
 static bool find_awaited(lanepool_i_wait *wait)
 {
     lanepool_future *future = wait->future;
-    lanepool_i_mutex_lock(&future->lock);
-    wait->awaited = future->task;
+    lanepool_i_word_lock_lock(&future->lock);
+    wait->awaited = lanepool_i_future_task_locked(future);
     if (wait->awaited != NULL)
         wait->awaited_ticket = lanepool_i_task_ticket(wait->awaited);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return wait->awaited != NULL;
 }
 

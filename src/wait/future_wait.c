@@ -78,10 +78,10 @@ static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
 {
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     bool hopeless = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_RUNNING &&
                     lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE;
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return hopeless;
 }
 
@@ -112,9 +112,9 @@ static bool is_wait_over(lanepool_i_pool_waiter *waiter)
 static bool is_due(lanepool_i_pool_waiter *waiter)
 {
     lanepool_i_wait *wait = (lanepool_i_wait *)waiter;
-    lanepool_i_mutex_lock(&wait->future->lock);
+    lanepool_i_word_lock_lock(&wait->future->lock);
     bool delayed = wait->future->delayed != NULL;
-    lanepool_i_mutex_unlock(&wait->future->lock);
+    lanepool_i_word_lock_unlock(&wait->future->lock);
     return is_result_known(wait) || !delayed;
 }
 
@@ -208,12 +208,13 @@ lanepool_i_driver *lanepool_i_future_driver(lanepool_future *future)
 {
     if (!lanepool_i_future_is_here(future))
         return NULL;
-    if (future->owner != NULL)
-        return future->owner->driver(future);
-    lanepool_i_mutex_lock(&future->lock);
-    bool pends = lanepool_i_future_phase(future) != LANEPOOL_I_PHASE_DONE && future->pool != NULL;
-    lanepool_i_driver *driver = pends ? future->pool->driver : NULL;
-    lanepool_i_mutex_unlock(&future->lock);
+    const lanepool_i_future_owner *owner = lanepool_i_future_owner_of(future);
+    if (owner != NULL)
+        return owner->driver(future);
+    lanepool_i_word_lock_lock(&future->lock);
+    const lanepool_pool *pool = lanepool_i_future_pool_locked(future);
+    lanepool_i_driver *driver = pool != NULL ? pool->driver : NULL;
+    lanepool_i_word_lock_unlock(&future->lock);
     return driver;
 }
 
@@ -244,14 +245,14 @@ enum future_state { COMPLETE, PENDING, PENDING_FORKED };
 static enum future_state read_state(lanepool_future *future, lanepool_pool **pool,
                                     lanepool_i_driver **driver)
 {
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     enum future_state state =
         lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE ? COMPLETE : PENDING;
-    *pool = future->pool;
-    *driver = state == PENDING && *pool != NULL ? (*pool)->driver : NULL;
-    if (state == PENDING && *pool != NULL && lanepool_i_pool_is_forked(*pool))
+    *pool = lanepool_i_future_pool_locked(future);
+    *driver = *pool != NULL ? (*pool)->driver : NULL;
+    if (*pool != NULL && lanepool_i_pool_is_forked(*pool))
         state = PENDING_FORKED;
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     return state;
 }
 
@@ -273,8 +274,9 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_max_
             return LANEPOOL_TIMED_OUT;
         lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
         uint64_t deadline_ns = lanepool_i_driver_deadline(driver, wait_max_ns);
-        if (future->owner != NULL)
-            status = future->owner->await(future, wait_max_ns);
+        const lanepool_i_future_owner *owner = lanepool_i_future_owner_of(future);
+        if (owner != NULL)
+            status = owner->await(future, wait_max_ns);
         else if (record != NULL && lanepool_i_thread_is_inside_pool(record))
             status = wait_inside(pool, record, future, deadline_ns);
         else

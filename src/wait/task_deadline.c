@@ -75,13 +75,13 @@ static void end_detached(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_future *future = &expiry->member->future;
     for (bool busy = true; busy;) {
-        lanepool_i_mutex_lock(&future->lock);
+        lanepool_i_word_lock_lock(&future->lock);
         lanepool_i_call_record *detached = expiry->detached;
         busy = false;
         if (expiry->of != LANEPOOL_I_EXPIRY_NONE ||
             (detached != NULL && !lanepool_i_call_record_claim(detached, &busy)))
             detached = NULL;
-        lanepool_i_mutex_unlock(&future->lock);
+        lanepool_i_word_lock_unlock(&future->lock);
         if (detached != NULL)
             lanepool_i_call_record_end_claimed(pool, record, detached, LANEPOOL_TIMED_OUT);
         if (busy)
@@ -93,11 +93,11 @@ static void judge_fired(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_expiry *expiry)
 {
     lanepool_future *future = &expiry->member->future;
-    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
     lanepool_i_expiry_of of = judge_locked(expiry);
     if (of == LANEPOOL_I_EXPIRY_ATTEMPT && expiry->detached == NULL)
         store_relaxed(&future->asked_to_end, true);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_unlock(&future->lock);
     if (of == LANEPOOL_I_EXPIRY_START)
         lanepool_i_cancel_expired(pool, record, future);
     else if (of == LANEPOOL_I_EXPIRY_ATTEMPT)

@@ -87,9 +87,10 @@ static bool does_wait_depend(const lanepool_i_walk *walk, const lanepool_i_wait 
         return true;
     /* The block belongs to the task while the future's lock is held and the future is not complete.
      */
-    lanepool_i_mutex_lock(&wait->future->lock);
-    bool depends = wait->future->task == wait->awaited && is_visited(wait->awaited);
-    lanepool_i_mutex_unlock(&wait->future->lock);
+    lanepool_i_word_lock_lock(&wait->future->lock);
+    bool depends =
+        lanepool_i_future_task_locked(wait->future) == wait->awaited && is_visited(wait->awaited);
+    lanepool_i_word_lock_unlock(&wait->future->lock);
     return depends;
 }
 

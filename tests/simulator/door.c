@@ -167,6 +167,28 @@ void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
     sim_wake(mutex);
 }
 
+/* A lock of one word has no end, so it is not counted among the locks that must be destroyed. */
+void lanepool_i_word_lock_init(lanepool_i_word_lock *lock, lanepool_i_lock sort)
+{
+    sim_empty_buffer();
+    lock->mutex = (lanepool_i_mutex){ .lock = sort, .usable = true };
+}
+
+void lanepool_i_word_lock_lock(lanepool_i_word_lock *lock)
+{
+    lanepool_i_mutex_lock(&lock->mutex);
+}
+
+void lanepool_i_word_lock_unlock(lanepool_i_word_lock *lock)
+{
+    lanepool_i_mutex_unlock(&lock->mutex);
+}
+
+bool lanepool_i_word_lock_try(lanepool_i_word_lock *lock)
+{
+    return lanepool_i_mutex_try(&lock->mutex);
+}
+
 /* --- semaphores --- */
 
 bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)

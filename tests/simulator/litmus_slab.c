@@ -38,7 +38,7 @@ static void use(void *block, uint32_t thread)
 static void begin(void)
 {
     memset(&all.caches, 0, sizeof all.caches);
-    if (!lanepool_i_slab_init(&all.slab, NULL))
+    if (!lanepool_i_slab_init(&all.slab, NULL, 0))
         sim_fail("no slab");
     for (uint32_t i = 0; i < GIVERS; i++)
         for (uint32_t j = 0; j < 2 * CHAIN; j++)
@@ -47,7 +47,7 @@ static void begin(void)
 
 static void end(void)
 {
-    lanepool_i_slab_fini(&all.slab);
+    lanepool_i_slab_fini(&all.slab, 0);
 }
 
 static void give_chains(uint32_t giver)

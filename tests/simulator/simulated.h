@@ -94,6 +94,11 @@ typedef struct lanepool_i_mutex {
     bool usable;
 } lanepool_i_mutex;
 
+/* Checked like a mutex. */
+typedef struct lanepool_i_word_lock {
+    lanepool_i_mutex mutex;
+} lanepool_i_word_lock;
+
 typedef struct lanepool_i_semaphore {
     uint32_t count;
     uint32_t waiting;

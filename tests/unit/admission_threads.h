@@ -38,7 +38,7 @@ static inline lanepool_i_thread_record *record_make(struct fixture *all)
 static inline void fixture_init(struct fixture *all, size_t limit, lanepool_i_lane_quotas *quotas)
 {
     *all = (struct fixture){ .rings = { .capacity = 0 } };
-    expect(lanepool_i_slab_init(&all->slab, NULL));
+    expect(lanepool_i_slab_init(&all->slab, NULL, 0));
     expect(lanepool_i_thread_records_init(&all->records, &all->slab, &all->rings));
     expect(lanepool_i_admission_init(&all->admission, &all->records, limit, quotas));
     all->record = record_make(all);
@@ -49,7 +49,7 @@ static inline void fixture_fini(struct fixture *all)
     lanepool_i_thread_record_retire(all->record);
     lanepool_i_admission_fini(&all->admission);
     lanepool_i_thread_records_fini(&all->records);
-    lanepool_i_slab_fini(&all->slab);
+    lanepool_i_slab_fini(&all->slab, 0);
 }
 
 static inline bool try_admit(struct fixture *all)

@@ -8,7 +8,9 @@ enum { LISTENERS = 4 };
 
 struct fixture {
     struct counted_memory memory;
-    lanepool_future *future; /* with two references: the program's and the task's */
+    lanepool_i_slab slab;
+    lanepool_i_thread_record record; /* of the test's thread */
+    lanepool_future *future;         /* with two references: the program's and the task's */
     lanepool_result result;
     char called[LISTENERS + 1]; /* names of the callbacks, in the order of their calls */
     size_t count;
@@ -23,17 +25,24 @@ struct callback {
 
 static void fixture_init(struct fixture *all)
 {
-    lanepool_status status;
-
     *all = (struct fixture){ .result = { .status = LANEPOOL_CANCELLED, .value = all } };
     counted_memory_init(&all->memory);
-    all->future = lanepool_i_future_create(&all->memory.allocator, sizeof *all->future,
-                                           lanepool_i_creator_self(), NULL, NULL, &status);
+    expect(lanepool_i_slab_init(&all->slab, &all->memory.allocator, LANEPOOL_I_FUTURE_CLASS));
+    all->record.slab = &all->slab;
+    all->future = lanepool_i_future_create(&all->record, lanepool_i_creator_self(), NULL, NULL);
     expect(all->future != NULL);
 }
 
-static void expect_freed(const struct fixture *all)
+/* The pool ends. Its futures may stay. */
+static void fixture_end(struct fixture *all)
 {
+    lanepool_i_slab_flush(&all->slab, &all->record.cache);
+    lanepool_i_slab_fini(&all->slab, all->record.futures);
+}
+
+static void expect_freed(struct fixture *all)
+{
+    fixture_end(all);
     expect_eq(all->memory.live, 0);
     expect_eq(all->memory.bytes, 0);
 }
@@ -41,7 +50,7 @@ static void expect_freed(const struct fixture *all)
 /* The task ends. */
 static void complete(struct fixture *all)
 {
-    lanepool_i_future_complete(all->future, &all->result);
+    lanepool_i_future_complete(all->future, &all->record, &all->result);
 }
 
 static void note(void *context, const lanepool_result *result)
@@ -79,11 +88,11 @@ Test(future, knows_the_process_that_made_it)
 
     fixture_init(&all);
     expect_eq(all.future->creator.process, lanepool_i_creator_self().process);
-    lanepool_i_mutex_lock(&all.future->lock);
+    lanepool_i_word_lock_lock(&all.future->lock);
     expect(lanepool_i_future_is_here(all.future));
     all.future->creator.process++;
     expect(!lanepool_i_future_is_here(all.future));
-    lanepool_i_mutex_unlock(&all.future->lock);
+    lanepool_i_word_lock_unlock(&all.future->lock);
     expect(lanepool_i_future_is_here(all.future));
     complete(&all);
     lanepool_future_release(all.future);
@@ -98,8 +107,7 @@ Test(future, is_freed_with_its_last_reference)
     expect(lanepool_future_retain(all.future) == all.future);
     lanepool_future_release(all.future);
     lanepool_future_release(all.future);
-    expect_eq(all.memory.live, 1); /* the task has a reference */
-    complete(&all);
+    complete(&all); /* the task has the last reference */
     expect_freed(&all);
 }
 
@@ -111,9 +119,46 @@ Test(future, outlives_its_task_while_the_program_has_a_reference)
     expect(!lanepool_i_future_is_complete(all.future));
     complete(&all);
     expect(lanepool_i_future_is_complete(all.future));
-    expect_eq(all.memory.live, 1);
     lanepool_future_release(all.future);
     expect_freed(&all);
+}
+
+/* The memory is freed with the last of them. */
+Test(future, outlives_its_pool_while_the_program_has_a_reference)
+{
+    for (size_t count = 1; count <= 3; count++) {
+        struct fixture all;
+        lanepool_future *futures[3];
+
+        fixture_init(&all);
+        for (size_t i = 0; i < count; i++) {
+            futures[i] = all.future;
+            complete(&all);
+            all.future =
+                lanepool_i_future_create(&all.record, lanepool_i_creator_self(), NULL, NULL);
+        }
+        lanepool_future_release(all.future);
+        complete(&all);
+        fixture_end(&all);
+        for (size_t i = 0; i < count; i++) {
+            expect_eq(all.memory.live, 1);
+            expect(lanepool_i_future_is_complete(futures[i]));
+            expect(futures[i]->result.value == &all);
+            lanepool_future_release(futures[i]);
+        }
+        expect_eq(all.memory.live, 0);
+    }
+}
+
+Test(future, of_a_sequence_is_freed_with_its_last_reference)
+{
+    static const lanepool_i_future_owner owner;
+    lanepool_future *future =
+        lanepool_i_future_create_owned(lanepool_i_creator_self(), &owner, NULL);
+
+    expect(lanepool_i_future_owner_of(future) == &owner);
+    lanepool_i_future_complete(future, NULL, &(lanepool_result){ .status = LANEPOOL_OK });
+    lanepool_future_release(future);
 }
 
 Test(future, releasing_none_does_nothing)
@@ -123,14 +168,16 @@ Test(future, releasing_none_does_nothing)
 
 Test(future, create_fails_without_memory)
 {
-    struct counted_memory memory;
-    lanepool_status status = LANEPOOL_OK;
+    struct fixture all;
 
-    counted_memory_init(&memory);
-    memory.refuses = true;
-    expect(lanepool_i_future_create(&memory.allocator, sizeof(lanepool_future),
-                                    lanepool_i_creator_self(), NULL, NULL, &status) == NULL);
-    expect_status(status, LANEPOOL_NOMEM);
+    fixture_init(&all);
+    all.memory.refuses = true;
+    while (lanepool_i_future_create(&all.record, lanepool_i_creator_self(), NULL, NULL) != NULL) {
+        all.record.futures--; /* the fixture's slab takes the block along */
+    }
+    lanepool_future_release(all.future);
+    complete(&all);
+    expect_freed(&all);
 }
 
 Test(future, listeners_are_served_in_order_with_the_result)
@@ -148,6 +195,7 @@ Test(future, listeners_are_served_in_order_with_the_result)
     expect_status(all.status_seen, LANEPOOL_CANCELLED);
     expect(all.value_seen == &all);
     lanepool_future_release(all.future);
+    expect_freed(&all);
 }
 
 Test(future, a_complete_future_has_no_more_listeners)
@@ -164,6 +212,7 @@ Test(future, a_complete_future_has_no_more_listeners)
     expect_eq(all.count, 0);
     lanepool_i_memory_free(listener);
     lanepool_future_release(all.future);
+    expect_freed(&all);
 }
 
 Test(future, any_listener_may_leave_and_others_join_behind)
@@ -187,6 +236,7 @@ Test(future, any_listener_may_leave_and_others_join_behind)
         complete(&all);
         expect(strcmp(all.called, rest[leaves]) == 0);
         lanepool_future_release(all.future);
+        expect_freed(&all);
     }
 }
 
@@ -204,6 +254,7 @@ Test(future, a_waiting_thread_is_posted_once)
     expect(lanepool_i_semaphore_wait_until(&semaphore, 1));
     expect(!lanepool_i_semaphore_wait_until(&semaphore, 1));
     lanepool_future_release(all.future);
+    expect_freed(&all);
     lanepool_i_semaphore_fini(&semaphore);
 }
 
@@ -222,8 +273,8 @@ Test(future, only_callbacks_call_into_the_program)
     call_back(&all, &callback, 'a');
     expect(lanepool_i_future_has_callbacks(all.future));
     complete(&all);
-    expect(!lanepool_i_future_has_callbacks(all.future));
     lanepool_future_release(all.future);
+    expect_freed(&all);
     lanepool_i_semaphore_fini(&semaphore);
 }
 
@@ -236,6 +287,7 @@ Test(future, a_task_starts_unless_it_was_given_up_before)
     expect_eq(lanepool_i_future_phase(all.future), LANEPOOL_I_PHASE_RUNNING);
     complete(&all);
     lanepool_future_release(all.future);
+    expect_freed(&all);
     fixture_init(&all);
     expect(lanepool_i_future_give_up(all.future));
     expect(!lanepool_i_future_start(all.future));
@@ -243,6 +295,29 @@ Test(future, a_task_starts_unless_it_was_given_up_before)
     expect(!lanepool_i_future_give_up(all.future)); /* only one call decides */
     complete(&all);
     lanepool_future_release(all.future);
+    expect_freed(&all);
+}
+
+/* The first of the two decides. */
+Test(future, a_task_with_only_a_future_starts_or_is_cancelled)
+{
+    for (int cancels_first = 0; cancels_first < 2; cancels_first++) {
+        struct fixture all;
+
+        fixture_init(&all);
+        if (cancels_first != 0) {
+            expect(lanepool_i_future_cancel_locked(all.future));
+            expect(!lanepool_i_future_start_simple(all.future));
+            lanepool_i_future_drop_tombstone(all.future);
+            lanepool_i_future_release(all.future); /* the canceller's */
+        } else {
+            expect(lanepool_i_future_start_simple(all.future));
+            expect(!lanepool_i_future_cancel_locked(all.future));
+        }
+        complete(&all);
+        lanepool_future_release(all.future);
+        expect_freed(&all);
+    }
 }
 
 /* As docs/phases.md has them. */
@@ -272,6 +347,7 @@ Test(future, a_stopped_run_is_called_but_has_not_started)
     expect_eq(lanepool_i_future_phase(all.future), LANEPOOL_I_PHASE_PENDING);
     complete(&all);
     lanepool_future_release(all.future);
+    expect_freed(&all);
 }
 
 Test(future, dropping_the_tombstone_gives_the_tasks_reference_back)
@@ -281,9 +357,8 @@ Test(future, dropping_the_tombstone_gives_the_tasks_reference_back)
     fixture_init(&all);
     (void)lanepool_future_retain(all.future);
     lanepool_i_future_drop_tombstone(all.future);
-    expect_eq(all.memory.live, 1);
     complete(&all);
-    expect_eq(all.memory.live, 1);
+    expect(lanepool_i_future_is_complete(all.future));
     lanepool_future_release(all.future);
     expect_freed(&all);
 }

@@ -28,13 +28,13 @@ static inline struct fixture *fixture_make(void)
     struct fixture *all = memory_get(1, sizeof *all);
 
     counted_memory_init(&all->memory);
-    expect(lanepool_i_slab_init(&all->slab, &all->memory.allocator));
+    expect(lanepool_i_slab_init(&all->slab, &all->memory.allocator, 0));
     return all;
 }
 
 static inline void fixture_end(struct fixture *all)
 {
-    lanepool_i_slab_fini(&all->slab);
+    lanepool_i_slab_fini(&all->slab, 0);
     expect_eq(all->memory.live, 0);
     expect_eq(all->memory.bytes, 0);
     free(all);

@@ -256,7 +256,7 @@ Test(slab_trim, works_on_the_systems_pages)
     lanepool_i_slab slab;
     size_t chain = lanepool_i_slab_chain_blocks(LARGEST);
 
-    expect(lanepool_i_slab_init(&slab, NULL));
+    expect(lanepool_i_slab_init(&slab, NULL, 0));
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < LANEPOOL_I_RESERVE_CHAINS * chain; i++) {
             all->blocks[i] = lanepool_i_slab_take(&slab, &all->caches[0], LARGEST, 0);
@@ -268,6 +268,6 @@ Test(slab_trim, works_on_the_systems_pages)
         }
         lanepool_i_slab_trim(&slab);
     }
-    lanepool_i_slab_fini(&slab);
+    lanepool_i_slab_fini(&slab, 0);
     fixture_end(all);
 }

@@ -221,9 +221,10 @@ static bool raise_awaited(lanepool_pool *pool, const lanepool_i_wait *wait)
     if (wait->awaited == NULL)
         return false;
     uint8_t level = read_level(pool, wait->task);
-    lanepool_i_mutex_lock(&future->lock);
-    bool any = future->task == wait->awaited && raise_task(pool, wait->awaited, level);
-    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_word_lock_lock(&future->lock);
+    bool any = lanepool_i_future_task_locked(future) == wait->awaited &&
+               raise_task(pool, wait->awaited, level);
+    lanepool_i_word_lock_unlock(&future->lock);
     return any;
 }
 

@@ -14,6 +14,8 @@
  *     --policy park                   tasks that fail are parked, by a policy of the pool
  *     --search-ns N                   how long a worker searches for tasks before it sleeps
  *     --lane-pending N                the limit on pending tasks of each key; none by default
+ *     --future none|released|kept     tasks have no future, as by default; one that the submitter
+ *                                     releases at once; one that is released when all have run
  */
 #include <lanepool/lanepool.h>
 
@@ -30,6 +32,15 @@ static lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
 static bool has_kinds;
 static uint32_t sample = 1;
 static uint32_t priorities = 1; /* the number of priorities */
+static enum { FUTURE_NONE, FUTURE_RELEASED, FUTURE_KEPT } futures = FUTURE_NONE;
+
+/* Futures that a submitter keeps. Each chunk leads to the one before. */
+#define CHUNK_FUTURES 65535
+static struct chunk {
+    struct chunk *before;
+    lanepool_future *futures[CHUNK_FUTURES];
+} * kept[BENCH_SUBMITTERS_MAX];
+static size_t kept_in_last[BENCH_SUBMITTERS_MAX];
 
 static int run(lanepool_run *call_run, void *context)
 {
@@ -73,6 +84,12 @@ static bool set_option(const char *name, const char *value)
         policy.at_end = LANEPOOL_FAILURE_POISON;
         options.on_failure = &policy;
         return strcmp(value, "park") == 0;
+    }
+    if (strcmp(name, "future") == 0) {
+        futures = strcmp(value, "released") == 0 ? FUTURE_RELEASED
+                  : strcmp(value, "kept") == 0   ? FUTURE_KEPT
+                                                 : FUTURE_NONE;
+        return futures != FUTURE_NONE || strcmp(value, "none") == 0;
     }
     size_t count = strtoul(value, NULL, 10);
     if (strcmp(name, "pending") == 0)
@@ -127,12 +144,43 @@ static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
     return count;
 }
 
+static void keep(unsigned submitter, lanepool_future *future)
+{
+    if (kept[submitter] == NULL || kept_in_last[submitter] == CHUNK_FUTURES) {
+        struct chunk *chunk = malloc(sizeof *chunk);
+        bench_require(chunk != NULL, "memory for futures");
+        chunk->before = kept[submitter];
+        kept[submitter] = chunk;
+        kept_in_last[submitter] = 0;
+    }
+    kept[submitter]->futures[kept_in_last[submitter]++] = future;
+}
+
+static void release_kept(unsigned submitter)
+{
+    while (kept[submitter] != NULL) {
+        struct chunk *chunk = kept[submitter];
+        for (size_t i = 0; i < kept_in_last[submitter]; i++)
+            lanepool_future_release(chunk->futures[i]);
+        kept[submitter] = chunk->before;
+        kept_in_last[submitter] = CHUNK_FUTURES;
+        free(chunk);
+    }
+}
+
 static void submit(const struct bench_task *task)
 {
     lanepool_task description;
     lanepool_claim claims[BENCH_KEYS_MAX];
+    lanepool_future *future;
     describe(&description, claims, task);
+    if (futures != FUTURE_NONE)
+        description.future = &future;
     bench_require(lanepool_pool_submit(pool, &description) == LANEPOOL_OK, "a submit");
+    if (futures == FUTURE_RELEASED)
+        lanepool_future_release(future);
+    else if (futures == FUTURE_KEPT)
+        keep(task->submitter, future);
 }
 
 static void submit_described(const lanepool_task *descriptions, size_t count)
@@ -161,6 +209,8 @@ static void submit_batch(const struct bench_task *tasks, size_t count)
 static void wait_for_quiet(void)
 {
     bench_require(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER) == LANEPOOL_OK, "a quiesce");
+    for (unsigned i = 0; i < BENCH_SUBMITTERS_MAX; i++)
+        release_kept(i);
 }
 
 static void stop(void)
