@@ -110,7 +110,10 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
  *    set by a read-modify-write of the task's word, as TOMBSTONE is, so the later one sees the
  *    earlier.
  *
- * If the task's word were read first, a cancelling between the two reads would be missed. */
+ * If the task's word were read first, a cancelling between the two reads would be missed.
+ *
+ * In the cases 1 and 2 a simple task starts by a swap of its future's phase, without a lock. If a
+ * cancel by the future was first, start_unless_cancelled() finds it. */
 static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                            lanepool_i_task *task, lanepool_i_ending *end)
 {
@@ -118,8 +121,11 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
     end->future = NULL;
     push_run(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
-    unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
-    if (__builtin_expect(unusual != 0, 0)) {
+    uint64_t word = load_relaxed(&task->word);
+    unusual |= word & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
+    bool is_simple = unusual == LANEPOOL_I_WIDE && (word & LANEPOOL_I_SIMPLE) != 0 &&
+                     lanepool_i_future_start_simple(task->as.wide.future);
+    if (__builtin_expect(unusual != 0, 0) && !is_simple) {
         lanepool_i_outcome outcome = start_unless_cancelled(pool, record, task, end);
         if (outcome != LANEPOOL_I_CALLED) {
             if (PLANTED(RUNS_CANCELLED) && outcome == LANEPOOL_I_WAS_CANCELLED)
@@ -142,8 +148,9 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
     end->result.code = code;
     end->result.value = run.value;
     end->call = run.call;
-    return __builtin_expect(run.call == NULL, 1) ? LANEPOOL_I_ENDED
-                                                 : LANEPOOL_I_RETURNED_WITH_RECORD;
+    if (__builtin_expect(run.call != NULL, 0))
+        return LANEPOOL_I_RETURNED_WITH_RECORD;
+    return is_simple && code == 0 ? LANEPOOL_I_SIMPLE_SUCCEEDED : LANEPOOL_I_ENDED;
 }
 
 /* Ends a plain task that has succeeded. It has no future, no callback and no record, so only steps

@@ -169,6 +169,26 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
         task->context = NULL;
 }
 
+/* Ends a simple task that has succeeded. It has no release callback and no record, so step 5 and
+ * all that features add are left out. No rule that reaps has simple tasks. */
+static void end_simple_success(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task, const lanepool_i_ending *end,
+                               lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    *grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_count_up(&record->ran, 1);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
+    pool->rule->finish(pool, record, task, grants);
+    lanepool_i_count_grants(record, grants);
+    if (lanepool_i_future_has_callbacks(end->future))
+        lanepool_i_router_put_ready(pool, record, &grants->ready);
+    complete_future(record, end);
+    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+    if (PLANTED(LATE_TOUCH))
+        task->context = NULL;
+}
+
 /* --- tombstones --- */
 
 void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task)
@@ -249,7 +269,9 @@ void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, lanepool_i_outcome outcome, lanepool_i_ending *end,
                         lanepool_i_grants *grants)
 {
-    if (outcome == LANEPOOL_I_ENDED)
+    if (outcome == LANEPOOL_I_SIMPLE_SUCCEEDED)
+        end_simple_success(pool, record, task, end, grants);
+    else if (outcome == LANEPOOL_I_ENDED)
         settle_task(pool, record, task, end, true, grants);
     else if (outcome == LANEPOOL_I_RETURNED_WITH_RECORD)
         return_with_record(pool, record, task, end, grants);

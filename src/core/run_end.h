@@ -19,6 +19,7 @@ typedef struct lanepool_i_ending {
 typedef enum lanepool_i_outcome {
     LANEPOOL_I_CALLED,               /* the function is to be called now */
     LANEPOOL_I_PLAIN_SUCCEEDED,      /* a plain task's function has returned 0 */
+    LANEPOOL_I_SIMPLE_SUCCEEDED,     /* a simple task's has (task.h); the result is in `ending` */
     LANEPOOL_I_ENDED,                /* the task ends now, with the result in `ending` */
     LANEPOOL_I_RETURNED_WITH_RECORD, /* the function has returned; its call has a record */
     LANEPOOL_I_WAS_CANCELLED         /* the task was cancelled; only its entries are left */

@@ -120,6 +120,14 @@ static size_t member_size(const lanepool_pool *pool, const lanepool_task *task)
     return size == 0 && lanepool_i_description_is_member(task) ? sizeof(lanepool_i_member) : size;
 }
 
+/* A periodic task is none, although it is built like one; see start_periodic(). */
+static bool is_simple(const lanepool_pool *pool, const lanepool_i_task *block,
+                      const lanepool_task *task)
+{
+    return pool->has_simple && block->as.wide.future->sort == LANEPOOL_I_FUTURE_ALONE &&
+           task->release == NULL && task->cancelled == NULL;
+}
+
 static bool make_block_future(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *block, const lanepool_task *task)
 {
@@ -133,6 +141,8 @@ static bool make_block_future(lanepool_pool *pool, lanepool_i_thread_record *rec
         return true;
     if (block->as.wide.future == NULL)
         return false;
+    if (is_simple(pool, block, task))
+        store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_SIMPLE);
     LANEPOOL_I_QUARANTINE_NAME(block->as.wide.future, pool->quarantine);
     if (task->future == NULL)
         lanepool_i_future_release(block->as.wide.future);

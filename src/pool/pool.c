@@ -262,6 +262,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     }
     created->limits_lanes = read_options.lane_pending_max != 0;
     created->all_wide |= created->failures->has_policy;
+    created->has_simple = !created->all_wide && !created->limits_lanes;
     status = init_parts(created);
     lanepool_i_note_release(&created->notes.controls);
     if (status == LANEPOOL_OK)

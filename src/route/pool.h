@@ -28,6 +28,7 @@ struct lanepool_pool {
     lanepool_i_driver *driver;              /* I: runs the tasks if there are no threads, or NULL */
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is plain */
+    bool has_simple;                        /* I: a task may be simple; see task.h */
     bool limits_lanes;                      /* I: tasks are charged to quotas */
     lanepool_i_retention retention;
     lanepool_i_workers workers;

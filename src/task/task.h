@@ -17,6 +17,9 @@
  *   - TOMBSTONE and STARTED, which decide between cancelling and starting (cancel.c);
  *   - the number and modes of the entries, when the task gives an entry up (entries.c).
  *
+ * A wide task is *simple* if it has a future, no callbacks, and no record, and no feature takes
+ * part in its start or its end.
+ *
  * Guard letters on fields: S the submitter until the append, R the role's holder until the task is
  * ready, A atomic, W the worker that runs the task.
  */
@@ -122,6 +125,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_RESCAN         ((uint64_t)1 << 9)  /* of a wide task: to be scanned again */
 #define LANEPOOL_I_BARRIER        ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
 #define LANEPOOL_I_FAILS_BY_POOL  ((uint64_t)1 << 11) /* of a wide task: see attempts.h */
+#define LANEPOOL_I_SIMPLE         ((uint64_t)1 << 12) /* of a wide task: see above */
 #define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
 #define LANEPOOL_I_EPOCH_SHIFT    15                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
