@@ -89,8 +89,8 @@ LANEPOOL_API void lanepool_future_release(lanepool_future *future);
  * @retval LANEPOOL_OK      Cancelled by this call: the task never runs.
  * @retval LANEPOOL_RUNNING It has started, and was asked to end.
  * @retval LANEPOOL_DONE    It has ended, or another call cancels it.
- * @also INVALID, NOMEM, FORKED. @complexity O(1); the thread that routes does O(claims of the task)
- *     later.
+ * @retval LANEPOOL_NOMEM   It has not started, and nothing has changed; call again.
+ * @also INVALID, FORKED. @complexity O(1); the thread that routes does O(claims of the task) later.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_cancel(lanepool_future *future);
 

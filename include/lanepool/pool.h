@@ -245,7 +245,8 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * @retval LANEPOOL_PARKED      Shut down, but failures hold up the rest: as for
  *                              lanepool_pool_await(); then call again.
  * @retval LANEPOOL_NO_RESOURCE Shut down, but no semaphore: call again.
- * @threads Any thread outside the pool's tasks; blocks. @complexity O(workers + lanes).
+ * @threads Any thread outside the pool's tasks; blocks. @complexity O(workers + lanes + futures
+ * that were released lately); with futures that outlive the pool also O(free memory).
  */
 LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
 

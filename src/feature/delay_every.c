@@ -128,7 +128,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
 static bool stop_run(lanepool_future *run_future)
 {
     lanepool_i_word_lock_lock(&run_future->lock);
-    bool runs = run_future->phase == LANEPOOL_I_PHASE_RUNNING;
+    bool runs = lanepool_i_future_phase(run_future) == LANEPOOL_I_PHASE_RUNNING;
     store_relaxed(&run_future->asked_to_end, true);
     lanepool_i_word_lock_unlock(&run_future->lock);
     return runs;

@@ -111,7 +111,7 @@ _Static_assert(sizeof(lanepool_future) <= 4 * LANEPOOL_I_BLOCK_MIN, "a future is
 lanepool_future *lanepool_i_future_create(lanepool_i_thread_record *record,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task);
-/* The same for a task of a sequence. */
+/* The same for a task of a sequence. The program does not see a future without an owner. */
 lanepool_future *lanepool_i_future_create_owned(lanepool_i_creator creator,
                                                 const lanepool_i_future_owner *owner,
                                                 struct lanepool_i_sequence_task *task);

@@ -11,8 +11,8 @@
 
 static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *description)
 {
-    lanepool_i_sequence_task *task =
-        lanepool_i_sequence_task_make(sequence->work, description, false);
+    lanepool_i_sequence_task *task = lanepool_i_sequence_task_make(
+        sequence->work, description, false, &lanepool_i_sequence_future_owner);
     if (task == NULL)
         return LANEPOOL_NOMEM;
     lanepool_status status = lanepool_i_sequence_enqueue(sequence, task);
@@ -37,7 +37,8 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
     lanepool_i_sequence_work *work = sequence->work;
     if (!lanepool_i_executor_can_delay(work->executor))
         return LANEPOOL_NO_RESOURCE;
-    lanepool_i_sequence_task *task = lanepool_i_sequence_task_make(work, description, true);
+    lanepool_i_sequence_task *task =
+        lanepool_i_sequence_task_make(work, description, true, &lanepool_i_sequence_future_owner);
     if (task == NULL)
         return LANEPOOL_NOMEM;
     status = lanepool_i_sequence_delay(sequence, task, due_ns);

@@ -62,11 +62,12 @@ static inline lanepool_i_sequence_task *lanepool_i_sequence_task_of_locked(lanep
 
 /* --- sequence_task.c --- */
 
-/* Makes a task, with a future if the description asks for one. Returns NULL if memory cannot be
- * allocated. */
+/* Makes a task, with a future of this owner if the description asks for one. Returns NULL if memory
+ * cannot be allocated. */
 lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
                                                         const lanepool_task *description,
-                                                        bool delayed);
+                                                        bool delayed,
+                                                        const lanepool_i_future_owner *owner);
 /* The task was not accepted: frees it and its future. */
 void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
                                      const lanepool_task *description);

@@ -33,7 +33,7 @@ void lanepool_i_sequence_periodic_dispose(lanepool_i_sequence_periodic *periodic
 bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
 {
     lanepool_i_word_lock_lock(&task->call.future->lock);
-    if (task->call.future->phase == LANEPOOL_I_PHASE_RUNNING)
+    if (lanepool_i_future_phase(task->call.future) == LANEPOOL_I_PHASE_RUNNING)
         lanepool_i_future_enter_locked(task->call.future, LANEPOOL_I_PHASE_PENDING);
     lanepool_i_word_lock_unlock(&task->call.future->lock);
     return !load_relaxed(&task->call.future->asked_to_end);
@@ -59,7 +59,7 @@ static lanepool_status start_periodic_task(lanepool_sequence *sequence,
         return LANEPOOL_NO_RESOURCE;
     lanepool_task with_future = *description;
     with_future.future = &periodic->future;
-    lanepool_i_sequence_task *task = lanepool_i_sequence_task_make(work, &with_future, true);
+    lanepool_i_sequence_task *task = lanepool_i_sequence_task_make(work, &with_future, true, NULL);
     if (task == NULL)
         return LANEPOOL_NOMEM;
     task->periodic = periodic;

@@ -158,7 +158,7 @@ lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
     lanepool_i_word_lock_lock(&future->lock);
     lanepool_i_sequence_task *task = lanepool_i_sequence_task_of_locked(future);
     bool waits = task != NULL && task->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
-    bool runs = task != NULL && future->phase == LANEPOOL_I_PHASE_RUNNING;
+    bool runs = task != NULL && lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_RUNNING;
     if (runs)
         store_relaxed(&future->asked_to_end, true);
     lanepool_i_word_lock_unlock(&future->lock);

@@ -7,13 +7,13 @@
 
 /* --- create --- */
 
-static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future **future)
+static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future **future,
+                               const lanepool_i_future_owner *owner)
 {
     task->call.future = NULL;
     if (future == NULL)
         return true;
-    task->call.future = lanepool_i_future_create_owned(task->work->executor->creator,
-                                                       &lanepool_i_sequence_future_owner, task);
+    task->call.future = lanepool_i_future_create_owned(task->work->executor->creator, owner, task);
     if (task->call.future == NULL)
         return false;
     LANEPOOL_I_QUARANTINE_NAME(task->call.future, task->work->executor->quarantine);
@@ -23,7 +23,8 @@ static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future *
 
 lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
                                                         const lanepool_task *description,
-                                                        bool delayed)
+                                                        bool delayed,
+                                                        const lanepool_i_future_owner *owner)
 {
     size_t size =
         delayed ? sizeof(lanepool_i_sequence_task) : offsetof(lanepool_i_sequence_task, timer);
@@ -40,7 +41,7 @@ lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work
         task->timer.fire = lanepool_i_sequence_task_fires;
     if (delayed)
         task->timer.keeps_its_time = work->executor->timers->driver != NULL;
-    if (create_task_future(task, description->future))
+    if (create_task_future(task, description->future, owner))
         return task;
     lanepool_i_memory_free(task);
     return NULL;

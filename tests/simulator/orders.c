@@ -34,7 +34,7 @@ static const char *const part_names[SIM_PARTS] = { "total order", "acquire", "re
 static const char *const protocols[] = { "src/lane/",           "src/route/inbox.",
                                          "src/route/router.",   "src/sched/sleep.",
                                          "src/task/countdown.", "src/base/slab.",
-                                         "src/base/slab_trim." };
+                                         "src/base/slab_trim.", "src/base/slab_returns." };
 
 struct request {
     uint64_t litmus;

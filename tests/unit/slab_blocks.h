@@ -23,15 +23,33 @@ struct fixture {
     void *blocks[BLOCKS_MAX];
 };
 
+/* Makes a slab of which the largest blocks may outlive it. */
 static inline struct fixture *fixture_make(void)
 {
     struct fixture *all = memory_get(1, sizeof *all);
 
     counted_memory_init(&all->memory);
-    expect(lanepool_i_slab_init(&all->slab, &all->memory.allocator, 0));
+    expect(lanepool_i_slab_init(&all->slab, &all->memory.allocator, LARGEST));
     return all;
 }
 
+/* Ends the slab, of which so many of the largest blocks were taken and not given back. */
+static inline void fixture_end_slab(struct fixture *all, size_t outliving)
+{
+    for (int i = 0; i < THREADS; i++) {
+        lanepool_i_slab_flush(&all->slab, &all->caches[i]);
+    }
+    lanepool_i_slab_fini(&all->slab, outliving);
+}
+
+static inline void fixture_free(struct fixture *all)
+{
+    expect_eq(all->memory.live, 0);
+    expect_eq(all->memory.bytes, 0);
+    free(all);
+}
+
+/* Ends a slab without blocks that outlive it. */
 static inline void fixture_end(struct fixture *all)
 {
     lanepool_i_slab_fini(&all->slab, 0);
