@@ -98,6 +98,13 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     return LANEPOOL_I_ENDED;
 }
 
+/* Starts a simple task; returns false if the task is none, or was cancelled. */
+static inline bool start_simply(const lanepool_i_task *task)
+{
+    return (load_relaxed(&task->word) & LANEPOOL_I_SIMPLE) != 0 &&
+           lanepool_i_future_start_simple(task->as.wide.future);
+}
+
 /* The task enters the thread's running list, then retention.word is read, then the task's word. A
  * role's holder that cancels several tasks sets RETAINING, passes a membarrier, reads the running
  * lists, sets tombstones, and clears RETAINING. So there are three cases:
@@ -121,12 +128,13 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
     end->future = NULL;
     push_run(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
-    uint64_t word = load_relaxed(&task->word);
-    unusual |= word & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
-    bool is_simple = unusual == LANEPOOL_I_WIDE && (word & LANEPOOL_I_SIMPLE) != 0 &&
-                     lanepool_i_future_start_simple(task->as.wide.future);
-    if (__builtin_expect(unusual != 0, 0) && !is_simple) {
-        lanepool_i_outcome outcome = start_unless_cancelled(pool, record, task, end);
+    unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
+    bool is_simple = false;
+    if (__builtin_expect(unusual != 0, 0)) {
+        lanepool_i_outcome outcome = LANEPOOL_I_CALLED;
+        is_simple = unusual == LANEPOOL_I_WIDE && start_simply(task);
+        if (!is_simple)
+            outcome = start_unless_cancelled(pool, record, task, end);
         if (outcome != LANEPOOL_I_CALLED) {
             if (PLANTED(RUNS_CANCELLED) && outcome == LANEPOOL_I_WAS_CANCELLED)
                 (void)task->function(&run, task->context);
