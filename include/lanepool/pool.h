@@ -141,8 +141,8 @@ typedef void (*lanepool_stalled_fn)(void *user, const lanepool_stall *stall);
 
 /**
  * An allocator for the memory that grows with the load: tasks, byte strings (up to 2 KiB), lanes,
- * the index of keys, futures. Blocks have up to 2 MiB. Any thread calls both functions; they must
- * not call the pool. Other memory comes from the system.
+ * the index of keys, futures, cancels. Blocks have up to 2 MiB. Any thread calls both functions;
+ * they must not call the pool. Other memory comes from the system.
  */
 typedef struct lanepool_allocator {
     size_t struct_size; /**< sizeof(lanepool_allocator) */
@@ -255,7 +255,8 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  * started are cancelled, unless an earlier lanepool_pool_shutdown_now() hands them back; parked
  * tasks end. Other rules as for lanepool_pool_destroy().
  * @retval LANEPOOL_DEADLOCK,LANEPOOL_NO_RESOURCE As for lanepool_pool_destroy().
- * @threads Any thread outside the pool's tasks; blocks. @complexity O(workers + lanes + tasks).
+ * @threads Any thread outside the pool's tasks; blocks. @complexity O(tasks), and as for
+ *     lanepool_pool_destroy().
  */
 LANEPOOL_API lanepool_status lanepool_pool_destroy_now(lanepool_pool *pool);
 

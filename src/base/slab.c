@@ -73,10 +73,12 @@ static uint64_t close_returns(lanepool_i_slab *slab)
     return slab->returned_count + count;
 }
 
-/* Trims, so that the blocks in use keep only their own pages, and leaves the regions to them. */
+/* Trims without a reserve, and leaves the regions to the blocks in use. What the caches of other
+ * sizes had, and byte strings of keys, count as in use. */
 static void leave_outliving(lanepool_i_slab *slab)
 {
     lanepool_i_slab_class *of = &slab->classes[slab->outliving];
+    slab->trim.reserve = 1;
     lanepool_i_slab_trim(slab);
     lanepool_i_returns_add_regions(slab->returns, &of->open);
     lanepool_i_returns_add_regions(slab->returns, &of->full);
@@ -192,11 +194,11 @@ static lanepool_i_block *refill_cache(lanepool_i_slab *slab, size_t class)
     lanepool_i_slab_class *of = &slab->classes[class];
     for (;;) {
         lanepool_i_mutex_lock(&slab->lock);
-        if (class == slab->outliving)
+        lanepool_i_block *chain = pop_chain_locked(of);
+        if (chain == NULL && class == slab->outliving) {
             lanepool_i_slab_collect_returned_locked(slab);
-        lanepool_i_block *chain = lanepool_i_slab_chain_returned_locked(slab, class);
-        if (chain == NULL)
-            chain = pop_chain_locked(of);
+            chain = lanepool_i_slab_chain_returned_locked(slab, class);
+        }
         while (chain == NULL && lanepool_i_trim_interrupt_locked(slab, class))
             chain = pop_chain_locked(of);
         if (chain == NULL && lanepool_i_list_is_empty(&of->open))

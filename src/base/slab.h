@@ -81,6 +81,7 @@ typedef struct lanepool_i_trim {
     uint64_t number;            /* T: of this pass over a size's blocks */
     bool has_returned;          /* T: this trim has looked for blocks that were returned */
     uint64_t worked_ns;         /* T: by this trim so far */
+    size_t reserve;             /* L: with fewer chains than this a size is not trimmed */
     _Atomic uint64_t due_ns;    /* A: when to trim next; 0: there is nothing to trim */
     _Atomic uint64_t busy_ns;   /* A: when a busy worker has last trimmed */
 } lanepool_i_trim;

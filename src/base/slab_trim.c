@@ -34,6 +34,7 @@
 bool lanepool_i_trim_init(lanepool_i_trim *trim)
 {
     memset(trim, 0, sizeof *trim);
+    trim->reserve = LANEPOOL_I_RESERVE_CHAINS;
     atomic_init(&trim->due_ns, 0);
     atomic_init(&trim->busy_ns, 0);
     return lanepool_i_mutex_init(&trim->lock, LANEPOOL_I_LOCK_SLAB_TRIM);
@@ -166,20 +167,22 @@ static void end_pass(lanepool_i_slab *slab)
 
 /* Returns the last chain of the reserve; NULL if the stack has fewer chains. To give back memory
  * that is soon needed again would cost more than it saves. */
-static lanepool_i_block *last_of_reserve_locked(const lanepool_i_slab_class *of)
+static lanepool_i_block *last_of_reserve_locked(const lanepool_i_slab *slab,
+                                                const lanepool_i_slab_class *of)
 {
     size_t count = 1;
     lanepool_i_block *chain = load_acquire(&of->chains);
-    for (; chain != NULL && count < LANEPOOL_I_RESERVE_CHAINS; chain = chain->next_chain)
+    for (; chain != NULL && count < slab->trim.reserve; chain = chain->next_chain)
         count++;
     return chain;
 }
 
 /* Takes the chains off the stack that a pass is about; NULL if there are not enough. Other threads
  * push in front of the reserve meanwhile, and read no link behind the first. */
-static lanepool_i_block *take_chains_locked(lanepool_i_slab_class *of, bool all)
+static lanepool_i_block *take_chains_locked(const lanepool_i_slab *slab, lanepool_i_slab_class *of,
+                                            bool all)
 {
-    lanepool_i_block *last = last_of_reserve_locked(of);
+    lanepool_i_block *last = last_of_reserve_locked(slab, of);
     if (last == NULL)
         return NULL;
     if (all)
@@ -193,7 +196,7 @@ static void choose_class(lanepool_i_slab *slab, bool all)
 {
     lanepool_i_trim *trim = &slab->trim;
     lanepool_i_mutex_lock(&slab->lock);
-    lanepool_i_block *chains = take_chains_locked(&slab->classes[trim->class], all);
+    lanepool_i_block *chains = take_chains_locked(slab, &slab->classes[trim->class], all);
     if (chains != NULL) {
         trim->chains[LANEPOOL_I_TRIM_UNCOUNTED] = chains;
         trim->is_interrupted = false;
@@ -336,8 +339,8 @@ static void return_chains(lanepool_i_slab *slab)
 }
 
 /* Puts a chain of blocks that were returned on the stack. Returns false if there is none. A trim
- * looks only once for those that other threads return, so that their returns do not keep it from
- * its end. */
+ * collects only once what other threads return, so that their returns do not keep it from its end.
+ * A thread whose cache is empty may collect more, and takes a part of that itself. */
 static bool push_returned(lanepool_i_slab *slab)
 {
     lanepool_i_trim *trim = &slab->trim;

@@ -120,7 +120,6 @@ static size_t member_size(const lanepool_pool *pool, const lanepool_task *task)
     return size == 0 && lanepool_i_description_is_member(task) ? sizeof(lanepool_i_member) : size;
 }
 
-/* A periodic task is none, although it is built like one; see start_periodic(). */
 static bool is_simple(const lanepool_pool *pool, const lanepool_i_task *block,
                       const lanepool_task *task)
 {

@@ -350,7 +350,7 @@ static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_failures_remove_policy(block);
-    periodic->word = (load_relaxed(&block->word) | LANEPOOL_I_PERIODIC) & ~LANEPOOL_I_SIMPLE;
+    periodic->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
     store_relaxed(&block->word, periodic->word);
     periodic->run_future->delayed = &periodic->delayed;
     periodic->delayed.task = block;

@@ -3,14 +3,17 @@
  * program holds the others.
  *
  * The lock guards everything except the reference count. Under the lock no function of the program
- * is called and nothing is allocated. Only the lock of the task's group is taken under it. One step
- * needs no lock: a task that has only a future starts by a compare-and-swap of the phase
- * (lanepool_i_future_start_simple()). So a cancel, under the lock, also swaps the phase away from
- * PENDING. A task that has started cannot complete before the lock is released.
+ * is called and nothing is allocated. Only the locks of the task's group and of the timers are
+ * taken under it. Two steps need no lock:
+ *   - A task that has only a future starts by a compare-and-swap of the phase
+ *     (lanepool_i_future_start_simple()). So a cancel, under the lock, also swaps the phase away
+ * from PENDING. A task that has started cannot complete before the lock is released.
+ *   - If the task has the last reference, no other thread can use the future, and it completes
+ *     unseen (lanepool_i_future_complete()).
  *
- * The completing thread sets `complete` under the lock and serves the listeners after it. A thread
- * that gives up waiting removes its listener under the lock. If the future is complete by then, the
- * listener is being served: the thread waits for that, for a few instructions of the completing
+ * The completing thread sets the phase to DONE under the lock and serves the listeners after it. A
+ * thread that gives up waiting removes its listener under the lock. If the phase is DONE by then,
+ * the listener is being served: the thread waits for that, for a few instructions of the completing
  * thread.
  *
  * A future is 64 bytes, a block of the pool's slab: there may be as many as tasks. What few futures

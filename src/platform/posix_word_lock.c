@@ -3,7 +3,7 @@
  *
  *   FREE --> TAKEN            a thread takes the lock
  *   TAKEN --> TAKEN_AWAITED   another thread wants it, and then sleeps while the word says so
- *   FREE --> TAKEN_AWAITED    a thread that has slept takes it: others may still sleep
+ *   FREE --> TAKEN_AWAITED    a thread that had to wait takes it: others may still sleep
  *   any --> FREE              the holder leaves it, and wakes one thread if it was AWAITED
  *
  * A sleeper compares the word in the kernel. So if the holder has left the lock in between, the

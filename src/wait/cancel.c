@@ -3,7 +3,7 @@
  * tombstone.
  *
  * One task is cancelled by its future: CANCELLED against RUNNING, under the future's lock
- * (phase.h).
+ * (phase.h). A simple task becomes RUNNING without the lock, so both swap the phase.
  *
  * Several tasks, with or without futures, are cancelled by their words: TOMBSTONE against STARTED.
  * The role's holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread
@@ -20,8 +20,8 @@
  * their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
  * cancelled rollup without waiting for the rollup's other lanes. For that, a message notifies the
  * role's holder. A member has this message. For a task with only a future it is allocated here,
- * once the phase is found PENDING: no other cancel needs memory. If there is none, the task is not
- * cancelled.
+ * once the phase is found PENDING. Apart from that, a cancel of a pending task needs only this
+ * thread's record. If there is no memory, the task is not cancelled.
  *
  * A predicate of the program may be called for the task until the role's holder has made the
  * tombstone. So in a pool with a predicate, the release callback is called after that.
@@ -249,6 +249,8 @@ static lanepool_status cancel_in_pool(lanepool_pool *pool, lanepool_future *futu
     lanepool_status status = decide_to_cancel(pool, future, false, NULL);
     if (status == LANEPOOL_NOMEM)
         status = cancel_pending(pool, future);
+    if (status == LANEPOOL_NOMEM) /* the task may have started since the first look */
+        status = decide_to_cancel(pool, future, false, NULL);
     if (status == LANEPOOL_RUNNING)
         lanepool_i_retry_asked_to_stop(future);
     return status;

@@ -194,6 +194,10 @@ static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_cl
                                           lanepool_result *result)
 {
     lanepool_future *future;
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
+    if (entered != LANEPOOL_OK)
+        return entered;
     lanepool_task task = LANEPOOL_TASK_INIT;
     task.function = lanepool_i_run_nothing;
     task.claims = claims;

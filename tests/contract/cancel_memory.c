@@ -3,6 +3,7 @@
  * not started, and has nothing but a future, may answer NOMEM. Then nothing has changed.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/step.h"
@@ -286,4 +287,64 @@ Test(cancel_memory, a_task_of_a_sequence_is_cancelled)
     expect_ok(lanepool_sequence_destroy(sequence));
     expect_ok(lanepool_executor_destroy(executor));
     stage_close(&stage);
+}
+
+/* --- a task that starts while its cancel asks for memory --- */
+
+struct starting {
+    struct gate holder_gate;
+    struct gate gate;
+    bool lets_it_start; /* written while no other thread allocates */
+};
+
+/* Refuses memory, but lets the task start before. */
+static void *start_the_task(void *user, size_t size, size_t alignment)
+{
+    struct starting *starting = user;
+
+    if (!starting->lets_it_start) {
+        return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    }
+    starting->lets_it_start = false;
+    gate_open(&starting->holder_gate, 1);
+    expect(gate_await(&starting->gate, 1));
+    return NULL;
+}
+
+static void give_back(void *user, void *memory, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(memory);
+}
+
+Test(cancel_memory, a_task_that_starts_meanwhile_is_asked_to_end)
+{
+    struct starting starting = { .lets_it_start = false };
+    struct step holder = { .gate = &starting.holder_gate };
+    struct step step = { .gate = &starting.gate };
+    lanepool_allocator allocator = { sizeof allocator, start_the_task, give_back, &starting };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_claim claim = lanepool_exclusive(1);
+    lanepool_task task = step_task(&step, &claim, 1);
+    lanepool_future *future;
+
+    gate_init(&starting.holder_gate);
+    gate_init(&starting.gate);
+    options.workers = 1;
+    options.allocator = &allocator;
+    lanepool_pool *pool = pool_make_with(&options);
+    task.future = &future;
+    expect_ok(step_submit_on(pool, &holder, 1));
+    expect(gate_await(&starting.holder_gate, 1));
+    expect_ok(lanepool_pool_submit(pool, &task));
+    starting.lets_it_start = true;
+    expect_status(lanepool_future_cancel(future), LANEPOOL_RUNNING);
+    gate_open(&starting.gate, 1);
+    future_finish(future);
+    expect_eq(step.runs, 1);
+    expect_eq(step.cancels, 0);
+    pool_end(pool);
+    gate_fini(&starting.holder_gate);
+    gate_fini(&starting.gate);
 }

@@ -1,6 +1,7 @@
 /* A pool in a child of its creator: every call answers that the process has forked, and none
  * hangs. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +34,28 @@ struct things {
     lanepool_group *group;
     lanepool_future *done_future, *waiting_future;
     struct answers *answers;
+    pid_t creator;
+    lanepool_allocator allocator;
 };
+
+/* In a child a thread of the program may hold the lock of its allocator for ever, so the library
+ * must answer FORKED without it. */
+static void *allocate_in_creator(void *user, size_t size, size_t alignment)
+{
+    const struct things *things = user;
+
+    if (getpid() != things->creator) {
+        return NULL;
+    }
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void give_back(void *user, void *memory, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(memory);
+}
 
 static void open_things(struct things *things)
 {
@@ -51,6 +73,10 @@ static void open_things(struct things *things)
     options.workers = 2;
     options.trace_events = 16;
     options.lane_pending_max = LANEPOOL_UNLIMITED;
+    things->creator = getpid();
+    things->allocator =
+        (lanepool_allocator){ sizeof things->allocator, allocate_in_creator, give_back, things };
+    options.allocator = &things->allocator;
     things->pool = pool_make_with(&options);
     things->held.gate = &things->gate;
     things->done.value = things;

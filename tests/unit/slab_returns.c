@@ -19,7 +19,6 @@ Test(slab_returns, blocks_are_taken_again)
         struct fixture *all = fixture_make();
 
         take_blocks(all, 0, LARGEST, count);
-        lanepool_i_slab_flush(&all->slab, &all->caches[0]);
         return_blocks(all, 0, count);
         expect_eq(take_known(all, 1, LARGEST, count, count), count);
         return_blocks(all, 0, count);
@@ -104,5 +103,40 @@ Test(slab_returns, only_regions_with_blocks_in_use_stay)
     fixture_end_slab(all, count);
     expect_eq(all->memory.live, 1);
     return_blocks(all, 0, 1);
+    fixture_free(all);
+}
+
+/* Fewer chains than a trim's reserve are free in the second region. */
+Test(slab_returns, no_reserve_stays_behind_the_slab)
+{
+    struct fixture *all = fixture_make();
+    size_t in_use = REGION_PAGES * page_blocks(LARGEST);
+    size_t count = in_use + 4 * page_blocks(LARGEST);
+
+    take_blocks(all, 0, LARGEST, count);
+    return_blocks(all, in_use, count);
+    fixture_end_slab(all, count);
+    expect_eq(all->memory.live, 1);
+    return_blocks(all, 0, in_use);
+    fixture_free(all);
+}
+
+/* A chain costs the refill nothing but its first link. */
+Test(slab_returns, chains_are_taken_before_returned_blocks)
+{
+    struct fixture *all = fixture_make();
+    size_t chain = lanepool_i_slab_chain_blocks(LARGEST);
+
+    take_blocks(all, 0, LARGEST, 2 * chain + 1);
+    give_blocks(all, 0, LARGEST, 2 * chain);
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    return_blocks(all, 2 * chain, 2 * chain + 1);
+    void *returned = all->blocks[2 * chain];
+    for (size_t i = 0; i < chain; i++) {
+        all->blocks[i] = take(all, 1, LARGEST);
+        expect(all->blocks[i] != returned);
+    }
+    give_blocks(all, 1, LARGEST, chain);
+    fixture_end_slab(all, 1);
     fixture_free(all);
 }
