@@ -31,7 +31,7 @@ static inline lanepool_i_creator lanepool_i_creator_self(void)
  * lock's holder does not exist. Any thread that does not hold the lock. Calls the system only if
  * the lock is taken. */
 bool lanepool_i_creator_is_here(lanepool_i_creator creator, lanepool_i_mutex *lock);
-/* The same for a lock of one word. */
+/* Returns true if a lock of one word may be waited for, as above. */
 bool lanepool_i_creator_of_word_is_here(lanepool_i_creator creator, lanepool_i_word_lock *lock);
 
 #endif

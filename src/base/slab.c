@@ -73,8 +73,7 @@ static uint64_t close_returns(lanepool_i_slab *slab)
     return slab->returned_count + count;
 }
 
-/* Trims without a reserve, and leaves the regions to the blocks in use. What the caches of other
- * sizes had, and byte strings of keys, count as in use. */
+/* Trims without a reserve, and leaves the regions to the blocks in use. */
 static void leave_outliving(lanepool_i_slab *slab)
 {
     lanepool_i_slab_class *of = &slab->classes[slab->outliving];

@@ -16,10 +16,9 @@
  * the listener is being served: the thread waits for that, for a few instructions of the completing
  * thread.
  *
- * A future is 64 bytes, a block of the pool's slab: there may be as many as tasks. What few futures
- * need is in larger records that begin with a future: members of groups, tasks with a policy or a
- * deadline (member.h), tasks of sequences (lanepool_i_owned_future). Those are allocated one by
- * one.
+ * A future is 64 bytes, a block of the pool's slab: there may be as many as tasks. Larger records
+ * begin with a future and are allocated one by one: those of members of groups, of tasks with a
+ * policy or a deadline (member.h), and of tasks of sequences (lanepool_i_owned_future).
  */
 #ifndef LANEPOOL_SRC_FUTURE_FUTURE_H
 #define LANEPOOL_SRC_FUTURE_FUTURE_H
@@ -61,7 +60,7 @@ struct lanepool_i_sequence_call {
     lanepool_future *future; /* or NULL */
 };
 
-/* What the future is the front of, and where its memory goes. */
+/* The record that begins with the future: it decides where the memory goes. */
 typedef enum lanepool_i_future_sort {
     LANEPOOL_I_FUTURE_ALONE, /* a block of the slab */
     LANEPOOL_I_FUTURE_OWNED, /* a lanepool_i_owned_future */
@@ -114,7 +113,8 @@ _Static_assert(sizeof(lanepool_future) <= 4 * LANEPOOL_I_BLOCK_MIN, "a future is
 lanepool_future *lanepool_i_future_create(lanepool_i_thread_record *record,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task);
-/* The same for a task of a sequence. The program does not see a future without an owner. */
+/* Creates the future of a sequence's task, likewise. The program does not see a future without an
+ * owner. */
 lanepool_future *lanepool_i_future_create_owned(lanepool_i_creator creator,
                                                 const lanepool_i_future_owner *owner,
                                                 struct lanepool_i_sequence_task *task);
@@ -176,7 +176,8 @@ void lanepool_i_future_enter_locked(lanepool_future *future, lanepool_i_phase ph
  * task was cancelled: its function must not run. A run of a periodic task that was stopped stays
  * PENDING. */
 bool lanepool_i_future_start(lanepool_future *future);
-/* The same for a task that has only a future, without the lock. */
+/* Records the start of a task that has only a future, without the lock. Returns false if the task
+ * was cancelled. */
 bool lanepool_i_future_start_simple(lanepool_future *future);
 /* Records that a PENDING task is cancelled. Returns false if it has just started. Its entries, a
  * tombstone now, are found in the future until they have left their lanes. The future gets a

@@ -57,7 +57,7 @@ void lanepool_i_thread_set_name(const char *name);
  * exception: the buckets of lane limits (lane_quota.h). lock_order.h says which lock it is, and
  * which others a thread may hold meanwhile. */
 bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock);
-/* The same, where a lock is made that cannot fail. */
+/* Initializes a lock where that must not fail. */
 void lanepool_i_mutex_init_static(lanepool_i_mutex *mutex, lanepool_i_lock lock);
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex);

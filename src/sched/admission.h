@@ -16,7 +16,7 @@
  * neither other lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting`
  * before it checks its lanes under their locks, and the others read `waiting` under the same locks.
  *
- * Counting the room takes a walk over all thread records. What was found is given before it is
+ * Counting the room takes a walk over all thread records. Room that was found is given before it is
  * counted again: tasks only finish, so no more than the limit is admitted.
  *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
@@ -41,7 +41,7 @@ typedef struct lanepool_i_admission {
     lanepool_i_lane_quotas *quotas;     /* I: lane limits, or NULL */
     lanepool_i_mutex lock;              /* L; taken before the thread records' lock */
     uint64_t admitted;                  /* L: credits given, less credits that came back */
-    uint64_t room;                      /* L: at least so much room is left: what was found last,
+    uint64_t room;                      /* L: a lower bound of the room: what was counted last,
                                            less what was given since */
     lanepool_i_list submitters;         /* L: blocked submitters, oldest first */
     bool closed;                        /* L: only threads inside the pool are admitted */
