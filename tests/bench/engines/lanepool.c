@@ -2,8 +2,9 @@
  * The library, used as by a program. Options:
  *
  *     --layout per_key|per_worker
- *     --rule claims|predicate|kinds   conflicts are decided by claims, by a function of the
- *                                     program, or by it with kinds for tasks with one key
+ *     --rule claims|predicate|kinds|scope   conflicts are decided by claims; by a function of the
+ *                                     program; by it with kinds for tasks with one key; or by it
+ *                                     for tasks that claim a common key
  *     --pending N                     the limit on pending tasks; no limit by default
  *     --resident N                    how many workers always have a thread; all by default
  *     --priorities N                  priorities from 0 to N - 1, by a task's first key; the pool
@@ -29,7 +30,7 @@
 static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
 static lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-static bool has_kinds;
+static bool has_kinds, has_scope;
 static uint32_t sample = 1;
 static uint32_t priorities = 1; /* the number of priorities */
 static enum { FUTURE_NONE, FUTURE_RELEASED, FUTURE_KEPT } futures = FUTURE_NONE;
@@ -76,7 +77,8 @@ static bool set_option(const char *name, const char *value)
     }
     if (strcmp(name, "rule") == 0) {
         has_kinds = strcmp(value, "kinds") == 0;
-        if (has_kinds || strcmp(value, "predicate") == 0)
+        has_scope = strcmp(value, "scope") == 0;
+        if (has_kinds || has_scope || strcmp(value, "predicate") == 0)
             options.is_compatible = is_compatible;
         return options.is_compatible != NULL || strcmp(value, "claims") == 0;
     }
@@ -132,7 +134,7 @@ static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
     description->function = run;
     description->context = (void *)(uintptr_t)task; /* only read */
     description->priority = count > 0 ? bench_task_key(task, 0) % priorities : 0;
-    if (options.is_compatible != NULL) {
+    if (options.is_compatible != NULL && !has_scope) {
         if (has_kinds && count == 1)
             description->kind = 1 + 2 * (uint64_t)task->key + task->is_shared;
         return 0;
