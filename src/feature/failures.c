@@ -19,7 +19,7 @@ lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
     pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
     pool->failures->makes_records_late =
         pool->failures->has_policy && pool->failures->policy.at_end != LANEPOOL_FAILURE_PAUSE &&
-        pool->failures->policy.at_poison == LANEPOOL_AT_POISON_WAIT;
+        pool->failures->policy.at_poison != LANEPOOL_AT_POISON_FAIL;
     pool->options.on_failure = NULL;
     return LANEPOOL_OK;
 }

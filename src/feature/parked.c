@@ -130,6 +130,12 @@ bool lanepool_i_parked_is_dropping(lanepool_pool *pool, const lanepool_i_lane *l
 
 /* --- both --- */
 
+/* In the total order, see poison.h. */
+static void count_poisoned_locked(lanepool_i_failures *failures, size_t more)
+{
+    store_seq(&failures->poisoned, load_relaxed(&failures->poisoned) + more);
+}
+
 void lanepool_i_parked_add_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     lanepool_i_failures *failures = pool->failures;
@@ -138,7 +144,7 @@ void lanepool_i_parked_add_locked(lanepool_pool *pool, lanepool_i_attempts *atte
     failures->parked++;
     failures->changes++;
     add_ticket(failures, attempts);
-    failures->poisoned += each_entry(failures, attempts, add_entry);
+    count_poisoned_locked(failures, each_entry(failures, attempts, add_entry));
 }
 
 void lanepool_i_parked_remove_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
@@ -148,7 +154,7 @@ void lanepool_i_parked_remove_locked(lanepool_pool *pool, lanepool_i_attempts *a
     failures->parked--;
     failures->changes++;
     remove_ticket(failures, attempts);
-    failures->poisoned -= each_entry(failures, attempts, remove_entry);
+    count_poisoned_locked(failures, 0 - each_entry(failures, attempts, remove_entry));
 }
 
 /* --- growing --- */
@@ -200,10 +206,11 @@ void lanepool_i_parked_make_room(lanepool_pool *pool)
     lanepool_i_mutex_lock(&pool->suspended.lock);
     size_t ticket_count = failures->ticket_mask + 1;
     size_t lane_count = failures->lane_mask + 1;
-    bool grows = failures->parked >= ticket_count || failures->poisoned >= 2 * lane_count;
+    size_t poisoned = load_relaxed(&failures->poisoned);
+    bool grows = failures->parked >= ticket_count || poisoned >= 2 * lane_count;
     while (failures->parked >= ticket_count)
         ticket_count *= 2;
-    while (failures->poisoned >= 2 * lane_count)
+    while (poisoned >= 2 * lane_count)
         lane_count *= 2;
     lanepool_i_mutex_unlock(&pool->suspended.lock);
     if (grows)

@@ -20,6 +20,13 @@
  * lanes for tasks routed before. Since the table is under a lock, either the first check finds the
  * lane in the table, or the second check finds the task in the lane. During the first check the
  * task's countdown is held, so it cannot become ready.
+ *
+ * The first check is left out while the table counts no entry. A message is sent if some task
+ * leaves poisoned lanes (`is_avoided`). If the count is read as 0 although a task has been parked,
+ * that task's message, if one was sent, is carried out by a later holder of the role, which finds
+ * the task in the lane. If none was sent, the parking thread has read `is_avoided` as false after
+ * it had stored the count. `is_avoided` was set before the task was appended, and the count is read
+ * after that. All four are in the total order, so the count is not read as 0.
  */
 #ifndef LANEPOOL_SRC_FEATURE_POISON_H
 #define LANEPOOL_SRC_FEATURE_POISON_H

@@ -80,7 +80,7 @@ typedef struct lanepool_i_failures {
     size_t paused;                 /* L: lanes that a failure has paused */
     size_t unsettled;              /* L: parked tasks with `is_notifying`, or with `dropped_by` */
     uint64_t changes;              /* L: how often `parked` or `paused` has changed */
-    size_t poisoned;               /* L: entries of parked tasks in lanes */
+    _Atomic size_t poisoned;       /* A: entries of parked tasks in lanes; L writes */
     lanepool_i_attempts **tickets; /* L: the tables; see parked.h */
     size_t ticket_mask;            /* L */
     lanepool_i_parked_chain *lanes; /* L */
@@ -124,13 +124,6 @@ static inline void lanepool_i_attempts_free_gates(lanepool_i_attempts *attempts)
 {
     LANEPOOL_I_EACH(lanepool_i_gate, gate, &attempts->gates, link)
         lanepool_i_memory_free(gate);
-}
-
-/* Returns true if the task does not wait in poisoned lanes. */
-static inline bool lanepool_i_attempts_avoid_poison(const lanepool_i_task *task)
-{
-    const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    return attempts != NULL && attempts->policy.at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
 #endif

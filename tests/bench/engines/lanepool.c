@@ -2,7 +2,8 @@
  * The library, used as by a program. Options:
  *
  *     --layout per_key|per_worker
- *     --rule claims|predicate|kinds|scope   conflicts are decided by claims; by a function of the
+ *     --rule claims|predicate|kinds|scope
+ *                                     conflicts are decided by claims; by a function of the
  *                                     program; by it with kinds for tasks with one key; or by it
  *                                     for tasks that claim a common key
  *     --pending N                     the limit on pending tasks; no limit by default
@@ -12,7 +13,8 @@
  *     --trace N                       how many events each thread's ring has; none are recorded
  *                                     by default
  *     --sample N                      records every N-th task; a power of two
- *     --policy park                   tasks that fail are parked, by a policy of the pool
+ *     --policy park|leave             tasks that fail are parked, by a policy of the pool; with
+ *                                     `leave` others leave their lanes, and run without
  *     --search-ns N                   how long a worker searches for tasks before it sleeps
  *     --lane-pending N                the limit on pending tasks of each key; none by default
  *     --future none|released|kept     tasks have no future, as by default; one that the submitter
@@ -84,8 +86,10 @@ static bool set_option(const char *name, const char *value)
     }
     if (strcmp(name, "policy") == 0) {
         policy.at_end = LANEPOOL_FAILURE_POISON;
+        if (strcmp(value, "leave") == 0)
+            policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
         options.on_failure = &policy;
-        return strcmp(value, "park") == 0;
+        return strcmp(value, "leave") == 0 || strcmp(value, "park") == 0;
     }
     if (strcmp(name, "future") == 0) {
         futures = strcmp(value, "released") == 0 ? FUTURE_RELEASED

@@ -135,6 +135,54 @@ Test(poison, rollup_fails_at_the_poisoned_lane)
     meet_poison(LANEPOOL_AT_POISON_FAIL, 1);
 }
 
+/* The tasks have no future and no policy of their own, so they have no record when they leave the
+ * lane. */
+Test(poison, rollups_go_without_by_the_pools_policy)
+{
+    struct gate gate;
+    struct step bad = { .gate = &gate, .code = 5 };
+    struct rollup rollups[2] = { { 0 } };
+    struct step failing = { .code = 1 };
+    lanepool_claim claims[] = { lanepool_exclusive(BAD), lanepool_exclusive(GOOD) };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_task task = step_task(&failing, claims, 2);
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
+    options.workers = 2;
+    options.on_failure = &policy;
+    lanepool_pool *pool = pool_make_with(&options);
+    gate_init(&gate);
+    expect_ok(step_submit_on(pool, &bad, BAD));
+    expect(gate_await(&gate, 1));
+    for (int i = 0; i < 2; i++) {
+        expect_ok(
+            lanepool_pool_submit(pool, LANEPOOL_TASK(.function = roll_up, .context = &rollups[i],
+                                                     .claims = claims, .claim_count = 2)));
+        if (i == 0) {
+            gate_open(&gate, 1);
+            pool_settle_parked(pool);
+        }
+    }
+    pool_settle_parked(pool);
+    for (int i = 0; i < 2; i++) {
+        expect_eq(rollups[i].runs, 1);
+        expect(!rollups[i].holds_bad);
+        expect(rollups[i].holds_good);
+    }
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_settle_parked(pool);
+    expect_eq(failing.runs, 1);
+    expect_eq(pool_parked_count(pool), 2);
+    failing.code = 0;
+    expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_RETRY));
+    pool_settle_parked(pool);
+    expect_eq(failing.runs, 2);
+    skip_and_end(pool, &bad);
+    gate_fini(&gate);
+}
+
 /* The parked task is a reader. Once the rollup has left the lane, other readers conflict with
  * nothing there. */
 Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
