@@ -29,10 +29,10 @@ lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
 void lanepool_i_failures_remove_policy(lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    if (attempts == NULL)
-        return;
-    lanepool_i_attempts_free_gates(attempts);
-    attempts->member.has_policy = false;
+    if (attempts != NULL) {
+        lanepool_i_attempts_free_gates(attempts);
+        attempts->member.has_policy = false;
+    }
     if (!lanepool_i_task_is_barrier(task))
         store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
 }

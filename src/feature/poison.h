@@ -23,10 +23,12 @@
  *
  * The first check is left out while the table counts no entry. A message is sent if some task
  * leaves poisoned lanes (`is_avoided`). If the count is read as 0 although a task has been parked,
- * that task's message, if one was sent, is carried out by a later holder of the role, which finds
- * the task in the lane. If none was sent, the parking thread has read `is_avoided` as false after
- * it had stored the count. `is_avoided` was set before the task was appended, and the count is read
- * after that. All four are in the total order, so the count is not read as 0.
+ * that task's message is carried out later, by this or another holder of the role, and finds the
+ * task in the lane: a message that was carried out before carries the count. The same holds for a
+ * message that was on its way already (`is_notifying`). If none was sent, the parking thread has
+ * read `is_avoided` as false after it had stored the count. `is_avoided` was set before the task
+ * was appended, and the count is read after that. All four are in the total order, so the count is
+ * not read as 0.
  */
 #ifndef LANEPOOL_SRC_FEATURE_POISON_H
 #define LANEPOOL_SRC_FEATURE_POISON_H

@@ -90,6 +90,8 @@ static void drop_entry(lanepool_i_task *task, size_t i)
         task->as.wide.count = (uint32_t)last & LANEPOOL_I_WIDE_COUNT_MASK;
         return;
     }
+    if (last == 0) /* a key's type is in the same bit, and no entry is left that has one */
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_BARRIER);
     if (i != last) {
         task->as.plain[i].at.lane = task->as.plain[last].at.lane;
         unsigned shift = lanepool_i_mode_shift(i);

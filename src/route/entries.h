@@ -95,7 +95,7 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task);
  * such lane. */
 bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,
                                 lanepool_i_grants *grants);
-/* W: returns true if the running task has the claim, in its mode or a stronger one. */
+/* W: returns true if the running task has the claim, in its mode or EXCLUSIVE. */
 bool lanepool_i_entries_have_claim(const lanepool_pool *pool, lanepool_i_task *task,
                                    lanepool_claim claim);
 /* W: calls `found` for each claim that the running task has. */

@@ -65,7 +65,7 @@ typedef struct lanepool_i_rule {
     /* R: returns true if the task claims the lane. NULL if tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
-    /* W: returns true if the running task has the claim, in its mode or a stronger one. The task is
+    /* W: returns true if the running task has the claim, in its mode or EXCLUSIVE. The task is
      * no barrier. */
     bool (*has_claim)(const lanepool_pool *pool, lanepool_i_task *task, lanepool_claim claim);
     /* W: calls `found` for each claim that the running task has. NULL with a predicate. */

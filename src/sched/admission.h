@@ -16,8 +16,8 @@
  * neither other lanes nor the pool, and none overtakes it in a lane of its own: it raises `waiting`
  * before it checks its lanes under their locks, and the others read `waiting` under the same locks.
  *
- * Counting the room takes a walk over all thread records. Room that was found is given before it is
- * counted again: tasks only finish, so no more than the limit is admitted.
+ * Counting the room takes a walk over all thread records. While a whole credit is left of what was
+ * found, it is given without counting: tasks only finish, so no more than the limit is admitted.
  *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
  * counts once more, unless it gets room that was found before. A thread that finishes a task counts

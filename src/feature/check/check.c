@@ -64,7 +64,8 @@ static void abort_with_message(const lanepool_failed_check *failed)
     char key[KEY_SIZE];
     char message[MESSAGE_SIZE];
     print_key(failed->pool, failed->claim.key, key);
-    const char *mode = mode_names[failed->claim.mode];
+    const char *mode =
+        lanepool_i_mode_is_valid(failed->claim.mode) ? mode_names[failed->claim.mode] : "valid";
     if (failed->run != NULL)
         (void)snprintf(message, sizeof message, "task %" PRIu64 " has no %s claim of key %s",
                        failed->ticket, mode, key);

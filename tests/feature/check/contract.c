@@ -14,7 +14,7 @@ enum { OWN = 1, READ = 2, OTHER = 3, ASKED_MAX = 12 };
 struct asking {
     lanepool_claim claims[ASKED_MAX];
     size_t count;
-    uint64_t released; /* a key that it releases before; 0: none */
+    lanepool_key released; /* a key that it releases before, or none */
     bool answers[ASKED_MAX];
 };
 
@@ -22,8 +22,8 @@ static int ask(lanepool_run *run, void *context)
 {
     struct asking *asking = context;
 
-    if (asking->released != 0 &&
-        lanepool_run_release(run, lanepool_key_id(asking->released)) != LANEPOOL_OK) {
+    if (asking->released.type != LANEPOOL_KEY_NONE &&
+        lanepool_run_release(run, asking->released) != LANEPOOL_OK) {
         return 1;
     }
     for (size_t i = 0; i < asking->count; i++) {
@@ -166,10 +166,32 @@ Test(check, a_lane_that_was_released_early_is_not_claimed)
     struct asking asking = { .claims = { lanepool_shared(OTHER), lanepool_exclusive(OWN),
                                          lanepool_shared(READ) },
                              .count = 3,
-                             .released = OTHER };
+                             .released = lanepool_key_id(OTHER) };
 
     run_asking(pool, &asking, claims, 3, true);
     expect_answers(&asking, "nyy");
+    pool_end(pool);
+}
+
+/* Of each type of key. A plain task's word has the type of its key where a barrier's bit is. */
+Test(check, a_task_that_has_released_its_only_lane_has_no_claim)
+{
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, lanepool_key_id(READ), &lane));
+    const lanepool_key keys[] = { lanepool_key_id(OWN), lanepool_key_pointer(&lane),
+                                  lanepool_key_string("EUR"), lanepool_key_lane(lane) };
+    for (int i = 0; i < 4; i++) {
+        lanepool_claim claim = lanepool_claim_of(keys[i], LANEPOOL_EXCLUSIVE);
+        struct asking asking = { .claims = { claim, lanepool_exclusive(OTHER) },
+                                 .count = 2,
+                                 .released = keys[i] };
+
+        run_asking(pool, &asking, &claim, 1, false);
+        expect_answers(&asking, "nn");
+    }
+    lanepool_lane_release(lane);
     pool_end(pool);
 }
 
@@ -450,6 +472,8 @@ Test(check, an_assertion_without_a_callback_aborts_with_a_message)
     expect_message(
         (struct abortion){ .claim = lanepool_shared(7), .in_task = true, .has_names = true },
         "task 0 has no shared claim of key cash/1");
+    expect_message((struct abortion){ .claim = { lanepool_key_id(7), 3 }, .in_task = true },
+                   "task 0 has no valid claim of key 7");
     expect_message(
         (struct abortion){ .claim = lanepool_exclusive(OWN) },
         "this thread runs no task of the pool, which needs the exclusive claim of key 1");
