@@ -70,6 +70,10 @@ static bool check_reading(struct problem *problem)
         check_problem(problem);
         is_good = false;
     }
+    if (!inspect_trial_balance(MEMORY_DATABASE_NAME, UINT32_MAX, problem)) {
+        check_problem(problem);
+        is_good = false;
+    }
     return is_good;
 }
 

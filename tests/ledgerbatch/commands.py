@@ -69,7 +69,7 @@ def check_help_and_version(folder):
     check(folder.run("--version").stdout.startswith(b"ledgerbatch "), "--version")
     whole = folder.run("--help").stdout
     for arguments in (["-h"], ["run", "--help"], ["run", "x", "-h"], ["status", "--help"],
-                      ["balances", "-h"], ["generate", "--help"]):  # fmt: skip
+                      ["balances", "-h"], ["register", "-h"], ["generate", "--help"]):  # fmt: skip
         check(folder.run(*arguments).stdout == whole, f"help for {arguments}")
 
 
@@ -317,6 +317,54 @@ def check_transfers(folder):
           f"each posting to a house account asserts its balance: {cash}")  # fmt: skip
 
 
+REGISTER = """\
+seq,date,code,text,commodity,amount,balance
+1,2024-01-02,A-1,"Opening, first",USD,100.00,100.00
+2,2024-01-20,,Food,USD,-12.50,87.50
+2,2024-01-20,,Food,EUR,3.00,3.00
+3,2024-02-01,,Food,USD,-7.50,80.00
+"""
+TRIAL_BALANCE_AT = """\
+kind,group,account,commodity,debit,credit
+account,all,C1:Cash,EUR,3.00,0.00
+account,all,C1:Cash,USD,87.50,0.00
+account,all,C1:Food,EUR,0.00,3.00
+account,all,C1:Food,USD,12.50,0.00
+account,(house),Bank:Vault,USD,0.00,100.00
+group,(house),,USD,0.00,100.00
+group,all,,EUR,3.00,3.00
+group,all,,USD,100.00,0.00
+book,,,EUR,3.00,3.00
+book,,,USD,100.00,100.00
+"""
+
+
+def check_register(folder):
+    folder.write("r.journal", "2024-01-02 (A-1) Opening, first\n  C1:Cash  100.00 USD\n  Bank:Vault\n"
+                 "2024-01-20 Food\n  C1:Cash  -12.50 USD\n  C1:Food  12.50 USD\n"
+                 "  C1:Cash  3.00 EUR\n  C1:Food  -3.00 EUR\n"
+                 "2024-02-01 Food\n  C1:Food  7.50 USD\n  C1:Cash\n")  # fmt: skip
+    folder.run("run", "--db", "r.db", "--out", "r", "--commutative", "Bank:*", "r.journal")
+    found = folder.run("register", "C1:Cash", "--db", "r.db").stdout.decode()
+    check(found == REGISTER, f"the register of C1:Cash:\n{found}")
+    found = folder.run("register", "--db", "r.db", "Bank:Vault").stdout.decode()
+    check(found.splitlines()[1:] == ['1,2024-01-02,A-1,"Opening, first",USD,-100.00,-100.00'],
+          f"the register of a house account:\n{found}")  # fmt: skip
+    found = folder.run("trial-balance", "--at", "2024-01-31", "--db", "r.db").stdout.decode()
+    check(found == TRIAL_BALANCE_AT, f"the trial balance of a day:\n{found}")
+    found = folder.run("trial-balance", "--db", "r.db").stdout.decode()
+    check("account,all,C1:Cash,USD,80.00,0.00\n" in found, f"the trial balance at the end:\n{found}")
+    for words, message in (
+            (["register", "C1:Cahs", "--db", "r.db"], "no account has the name 'C1:Cahs'; the nearest is 'C1:Cash'"),
+            (["register", "--db", "r.db"], "register needs the name of an account"),
+            (["register", "C1:Cash", "C1:Food"], "unknown argument C1:Food"),
+            (["balances", "C1:Cash"], "unknown argument C1:Cash"),
+            (["trial-balance", "--at", "2024-13-01"], "--at takes a day such as 2024-03-05, not 2024-13-01"),
+            (["register", "C1:Cash", "--at", "2024-01-31"], "unknown argument --at")):
+        found = folder.run(*words, expect=2).stderr.decode()
+        check(message in found, f"{words}: {found}")
+
+
 def check_client_depth(folder):
     folder.write("d.journal", "2024-01-01 x\n  clients:1:Cash  1 USD\n  clients:2:Cash\n")
     result = folder.run("run", "--db", "d.db", "--out", "d", "--client-depth", "2", "d.journal")
@@ -350,6 +398,7 @@ def main():
         check_standard_input(folder)
         check_refusals_in_order(folder)
         check_transfers(folder)
+        check_register(folder)
         check_client_depth(folder)
     print("commands: all as they should be")
 

@@ -49,6 +49,10 @@ const char cli_help[] =
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
     "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
+    "ledgerbatch register ACCOUNT --db FILE\n"
+    "                                      print the postings of an account with its balances\n"
+    "ledgerbatch trial-balance [--at DATE] --db FILE\n"
+    "                                      print all balances at the end of a day, with sums\n"
     "ledgerbatch generate smallbank --customers N --transactions M --months K --seed S\n"
     "                                      print a journal for load tests\n"
     "ledgerbatch --help | --version\n"
@@ -179,16 +183,17 @@ static bool take_on_failure(struct arguments *arguments, bool *defers)
            arguments_fail(arguments, "--on-failure takes hold or defer, not ", value);
 }
 
-static bool take_day(struct arguments *arguments, uint32_t *day)
+/* `wrong` says what the option takes. */
+static bool take_day(struct arguments *arguments, const char *option, const char *wrong,
+                     uint32_t *day)
 {
     const char *value = NULL;
-    if (!arguments_take_value(arguments, "--day", &value)) {
+    if (!arguments_take_value(arguments, option, &value)) {
         return false;
     }
     const char *at = value;
     const char *end = value + strlen(value);
-    return (!syntax_date(&at, end, day) && at == end) ||
-           arguments_fail(arguments, "--day takes a day such as 2024-03-05, not ", value);
+    return (!syntax_date(&at, end, day) && at == end) || arguments_fail(arguments, wrong, value);
 }
 
 static bool take_max_refused(struct arguments *arguments, struct refusal_limit *limit)
@@ -259,7 +264,8 @@ static bool take_choice(struct arguments *arguments, struct run_options *run, co
     struct held_choice *choice = &run->resumed;
     *known = true;
     if (choice->is_retry && arguments_is_option(argument, "--day")) {
-        return take_day(arguments, &run->retry_day);
+        return take_day(arguments, "--day", "--day takes a day such as 2024-03-05, not ",
+                        &run->retry_day);
     }
     if (choice->is_retry && strcmp(argument, "--all") == 0) {
         choice->all = true;
@@ -318,20 +324,33 @@ static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry
     return check_run(&cli->run, arguments);
 }
 
+static bool take_read_argument(struct cli *cli, struct arguments *arguments, const char *argument)
+{
+    if (arguments_is_option(argument, "--db")) {
+        return arguments_take_value(arguments, "--db", &cli->database);
+    }
+    if (cli->command == CLI_TRIAL_BALANCE && arguments_is_option(argument, "--at")) {
+        return take_day(arguments, "--at", "--at takes a day such as 2024-03-05, not ", &cli->day);
+    }
+    if (cli->command == CLI_REGISTER && !cli->account && argument[0] != '-') {
+        cli->account = argument;
+        return true;
+    }
+    return arguments_fail(arguments, "unknown argument ", argument);
+}
+
 static bool read_database(struct cli *cli, struct arguments *arguments, enum cli_command command)
 {
     cli->command = command;
     cli->database = "ledgerbatch.db";
+    cli->day = UINT32_MAX;
     while (arguments->next < arguments->count) {
-        const char *argument = arguments->items[arguments->next++];
-        if (!arguments_is_option(argument, "--db")) {
-            return arguments_fail(arguments, "unknown argument ", argument);
-        }
-        if (!arguments_take_value(arguments, "--db", &cli->database)) {
+        if (!take_read_argument(cli, arguments, arguments->items[arguments->next++])) {
             return false;
         }
     }
-    return true;
+    return command != CLI_REGISTER || cli->account ||
+           arguments_fail(arguments, "register needs the name of an account", "");
 }
 
 static bool read_generate(struct cli *cli, struct arguments *arguments)
@@ -401,6 +420,12 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "status") == 0) {
         return read_database(cli, &arguments, CLI_STATUS);
+    }
+    if (strcmp(command, "register") == 0) {
+        return read_database(cli, &arguments, CLI_REGISTER);
+    }
+    if (strcmp(command, "trial-balance") == 0) {
+        return read_database(cli, &arguments, CLI_TRIAL_BALANCE);
     }
     if (strcmp(command, "generate") == 0) {
         return read_generate(cli, &arguments);

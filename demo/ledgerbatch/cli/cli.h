@@ -7,13 +7,24 @@
 #include "generate/smallbank.h"
 #include "run/run_command.h"
 
-enum cli_command { CLI_RUN, CLI_BALANCES, CLI_STATUS, CLI_GENERATE, CLI_HELP, CLI_VERSION };
+enum cli_command {
+    CLI_RUN,
+    CLI_BALANCES,
+    CLI_STATUS,
+    CLI_REGISTER,
+    CLI_TRIAL_BALANCE,
+    CLI_GENERATE,
+    CLI_HELP,
+    CLI_VERSION
+};
 
 struct cli {
     enum cli_command command;
     struct run_options run;
     struct generate_options generate;
-    const char *database; /* of balances and status */
+    const char *database; /* of the commands that only read one */
+    const char *account;  /* of register */
+    uint32_t day;         /* of trial-balance; the last of all days without --at */
 };
 
 /*

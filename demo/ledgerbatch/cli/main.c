@@ -15,6 +15,10 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
         return inspect_balances(cli->database, problem);
     case CLI_STATUS:
         return inspect_status(cli->database, problem);
+    case CLI_REGISTER:
+        return inspect_register(cli->database, cli->account, problem);
+    case CLI_TRIAL_BALANCE:
+        return inspect_trial_balance(cli->database, cli->day, problem);
     case CLI_GENERATE:
         return generate_smallbank(&cli->generate, problem);
     case CLI_HELP:

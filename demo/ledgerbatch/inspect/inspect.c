@@ -1,10 +1,10 @@
 /* Owns the commands that only read a database. */
 #include "inspect/inspect.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect/existing.h"
 #include "inspect/list_held.h"
 #include "publish/output.h"
 #include "store/store.h"
@@ -13,33 +13,11 @@
 /* How many refusals, and how many deferred transactions, the status lists. */
 #define LISTED_MAX 10
 
-static struct store *open_existing(const char *database, struct store_facts *facts,
-                                   struct problem *problem)
-{
-    struct store *store = store_open(database, STORE_READ, problem);
-    if (!store) {
-        return NULL;
-    }
-    if (store_read_facts(store, facts, problem) &&
-        (facts->state != STORE_EMPTY ||
-         problem_set(problem, EXIT_CODE_OTHER, "%s: the database is empty", database))) {
-        return store;
-    }
-    store_close(store);
-    return NULL;
-}
-
-static bool flush_output(struct problem *problem)
-{
-    return (!ferror(stdout) && fflush(stdout) == 0) ||
-           problem_set(problem, EXIT_CODE_IO, "standard output: %s", strerror(errno));
-}
-
 bool inspect_balances(const char *database, struct problem *problem)
 {
     struct store_facts facts;
     struct stored_book book;
-    struct store *store = open_existing(database, &facts, problem);
+    struct store *store = inspect_open(database, &facts, problem);
     if (!store) {
         return false;
     }
@@ -49,14 +27,11 @@ bool inspect_balances(const char *database, struct problem *problem)
         output_balances(&book, &text);
         buffer_print(&text);
         buffer_fini(&text);
-        if (facts.state == STORE_UNFINISHED) {
-            fprintf(stderr, "ledgerbatch: %s is not finished: these are the balances so far\n",
-                    database);
-        }
+        inspect_warn(database, &facts, "balances");
     }
     stored_book_fini(&book);
     store_close(store);
-    return loaded && flush_output(problem);
+    return loaded && inspect_flush(problem);
 }
 
 /* Returns the first line of a transaction as journal text: its date, code and text. */
@@ -155,7 +130,7 @@ bool inspect_status(const char *database, struct problem *problem)
     struct store_facts facts;
     struct stored_book book = { 0 };
     struct buffer advice = { 0 };
-    struct store *store = open_existing(database, &facts, problem);
+    struct store *store = inspect_open(database, &facts, problem);
     if (!store) {
         return false;
     }
@@ -169,5 +144,5 @@ bool inspect_status(const char *database, struct problem *problem)
     buffer_fini(&advice);
     stored_book_fini(&book);
     store_close(store);
-    return good && flush_output(problem);
+    return good && inspect_flush(problem);
 }

@@ -1,12 +1,18 @@
 /*
- * The commands that only read a database: balances and status.
+ * The commands that only read a database.
  */
 #ifndef LEDGERBATCH_INSPECT_INSPECT_H
 #define LEDGERBATCH_INSPECT_INSPECT_H
+
+#include <stdint.h>
 
 #include "problem.h"
 
 bool inspect_balances(const char *database, struct problem *problem);
 bool inspect_status(const char *database, struct problem *problem);
+/* Prints the postings of one account. */
+bool inspect_register(const char *database, const char *account, struct problem *problem);
+/* Prints the trial balance at the end of a day. */
+bool inspect_trial_balance(const char *database, uint32_t day, struct problem *problem);
 
 #endif

@@ -46,6 +46,10 @@ bool output_write(struct store *store, const struct output_options *options,
 bool output_report(struct store *store, bool is_partial, const char *held_word,
                    struct output_report *report, struct problem *problem);
 
+/* Adds a header, a line kind,group,account,commodity,debit,credit for each account by its sum so
+ * far, and the sums of the groups and of the book. */
+void output_trial_balance(const struct stored_book *book, struct buffer *text);
+
 /* Adds a header and a line account,commodity,amount for each balance that is not zero, sorted. */
 void output_balances(const struct stored_book *book, struct buffer *text);
 

@@ -123,7 +123,7 @@ static void add_groups(const struct trial_balance *trial)
     free(groups);
 }
 
-static void add_trial_balance(const struct stored_book *book, struct buffer *text)
+void output_trial_balance(const struct stored_book *book, struct buffer *text)
 {
     struct trial_balance trial = { .book = book, .text = text };
     for (size_t i = 0; i < book->cell_count; i++) {
@@ -144,7 +144,7 @@ static void add_trial_balance(const struct stored_book *book, struct buffer *tex
 static bool write_trial_balance(struct output_scan *scan, uint32_t month, struct problem *problem)
 {
     scan->page.size = 0;
-    add_trial_balance(&scan->book, &scan->page);
+    output_trial_balance(&scan->book, &scan->page);
     scan->path.size = 0;
     buffer_add_text(&scan->path, "trial-balance/");
     date_write(buffer_room(&scan->path, DATE_SIZE), date_month_end(month));
