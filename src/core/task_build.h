@@ -90,7 +90,7 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
         return LANEPOOL_NOMEM;
     const void *early = lanepool_i_slab_early(block);
     atomic_init(&block->as.plain[0].next, (uintptr_t)early);
-    if (class != LANEPOOL_I_PLAIN_CLASS)
+    if (class != LANEPOOL_I_PLAIN_CLASS && early != NULL)
         lanepool_i_prefetch((const char *)early + sizeof *block);
     block->function = task->function;
     block->context = task->context;
