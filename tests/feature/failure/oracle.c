@@ -305,6 +305,17 @@ static bool may_hold_up(const struct judge *judge, uint32_t task, uint64_t begin
     }
 }
 
+/* Returns when the pool stopped counting the task, which ran, as running. A shutdown now ends a
+ * detached task before the program completes it. */
+static uint64_t when_ended(const struct oracle_task *record)
+{
+    if (!atomic_load(&record->abandoned)) {
+        return oracle_when(&record->attempt_end);
+    }
+    return oracle_when(atomic_load(&record->releases) > 0 ? &record->released_at
+                                                          : &record->call_end);
+}
+
 void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const char *what)
 {
     uint64_t end = oracle_when(&visit->end);
@@ -316,8 +327,7 @@ void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const 
 
         any |= may_hold_up(judge, task, visit->begin, end);
         if (record->call == CALL_RUN && atomic_load(&record->attempts) == 1 &&
-            oracle_when(&record->call_begin) < visit->begin &&
-            oracle_when(&record->attempt_end) > end) {
+            oracle_when(&record->call_begin) < visit->begin && when_ended(record) > end) {
             judge_blame(&judge->verdict, "the %s answered PARKED, but task %u runs", what, task);
         }
     }
