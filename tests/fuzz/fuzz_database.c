@@ -74,6 +74,10 @@ static bool check_reading(struct problem *problem)
         check_problem(problem);
         is_good = false;
     }
+    if (!inspect_verify(MEMORY_DATABASE_NAME, NULL, problem)) {
+        check_problem(problem);
+        is_good = false;
+    }
     return is_good;
 }
 

@@ -109,3 +109,15 @@ void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE])
         digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
     }
 }
+
+void sha256_finish_text(struct sha256 *hash, char digest[SHA256_TEXT_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t bytes[SHA256_SIZE];
+    sha256_finish(hash, bytes);
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        digest[2 * i] = digits[bytes[i] >> 4];
+        digest[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    digest[SHA256_TEXT_SIZE - 1] = 0;
+}

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHA256_SIZE 32
+#define SHA256_SIZE      32
+#define SHA256_TEXT_SIZE 65
 
 struct sha256 {
     uint32_t state[8];
@@ -16,5 +17,8 @@ struct sha256 {
 void sha256_init(struct sha256 *hash);
 void sha256_update(struct sha256 *hash, const void *data, size_t size);
 void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE]);
+
+/* Finishes, and writes the digest as 64 hexadecimal digits and a 0. */
+void sha256_finish_text(struct sha256 *hash, char digest[SHA256_TEXT_SIZE]);
 
 #endif

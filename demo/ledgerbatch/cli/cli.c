@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "base/sha256.h"
 #include "base/syntax.h"
 #include "memory.h"
 
@@ -53,13 +54,16 @@ const char cli_help[] =
     "                                      print the postings of an account with its balances\n"
     "ledgerbatch trial-balance [--at DATE] --db FILE\n"
     "                                      print all balances at the end of a day, with sums\n"
+    "ledgerbatch verify [--head HEAD] --db FILE\n"
+    "                                      check all sums; print the head, a hash of all rows;\n"
+    "                                      refuse another head than the one that a run printed\n"
     "ledgerbatch generate smallbank --customers N --transactions M --months K --seed S\n"
     "                                      print a journal for load tests\n"
     "ledgerbatch --help | --version\n"
     "\n"
     "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or "
     "usage;\n"
-    "3 work is held; 4 the database belongs to other input or rules;\n"
+    "3 work is held; 4 the database belongs to other input or rules, or has another head;\n"
     "5 more transactions are refused than --max-refused allows; 6 transactions are deferred.\n";
 
 static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
@@ -324,6 +328,15 @@ static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry
     return check_run(&cli->run, arguments);
 }
 
+static bool take_head(struct cli *cli, struct arguments *arguments)
+{
+    return arguments_take_value(arguments, "--head", &cli->head) &&
+           ((strspn(cli->head, "0123456789abcdef") == SHA256_TEXT_SIZE - 1 &&
+             cli->head[SHA256_TEXT_SIZE - 1] == 0) ||
+            arguments_fail(arguments, "--head takes the 64 digits that a run printed, not ",
+                           cli->head));
+}
+
 static bool take_read_argument(struct cli *cli, struct arguments *arguments, const char *argument)
 {
     if (arguments_is_option(argument, "--db")) {
@@ -331,6 +344,9 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
     }
     if (cli->command == CLI_TRIAL_BALANCE && arguments_is_option(argument, "--at")) {
         return take_day(arguments, "--at", "--at takes a day such as 2024-03-05, not ", &cli->day);
+    }
+    if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--head")) {
+        return take_head(cli, arguments);
     }
     if (cli->command == CLI_REGISTER && !cli->account && argument[0] != '-') {
         cli->account = argument;
@@ -426,6 +442,9 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "trial-balance") == 0) {
         return read_database(cli, &arguments, CLI_TRIAL_BALANCE);
+    }
+    if (strcmp(command, "verify") == 0) {
+        return read_database(cli, &arguments, CLI_VERIFY);
     }
     if (strcmp(command, "generate") == 0) {
         return read_generate(cli, &arguments);

@@ -13,6 +13,7 @@ enum cli_command {
     CLI_STATUS,
     CLI_REGISTER,
     CLI_TRIAL_BALANCE,
+    CLI_VERIFY,
     CLI_GENERATE,
     CLI_HELP,
     CLI_VERSION
@@ -24,6 +25,7 @@ struct cli {
     struct generate_options generate;
     const char *database; /* of the commands that only read one */
     const char *account;  /* of register */
+    const char *head;     /* of verify, or NULL */
     uint32_t day;         /* of trial-balance; the last of all days without --at */
 };
 

@@ -19,6 +19,8 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
         return inspect_register(cli->database, cli->account, problem);
     case CLI_TRIAL_BALANCE:
         return inspect_trial_balance(cli->database, cli->day, problem);
+    case CLI_VERIFY:
+        return inspect_verify(cli->database, cli->head, problem);
     case CLI_GENERATE:
         return generate_smallbank(&cli->generate, problem);
     case CLI_HELP:

@@ -14,5 +14,8 @@ bool inspect_status(const char *database, struct problem *problem);
 bool inspect_register(const char *database, const char *account, struct problem *problem);
 /* Prints the trial balance at the end of a day. */
 bool inspect_trial_balance(const char *database, uint32_t day, struct problem *problem);
+/* Checks the file and all sums, and prints the head. `wanted` is the head that it must have, or
+ * NULL. */
+bool inspect_verify(const char *database, const char *wanted, struct problem *problem);
 
 #endif

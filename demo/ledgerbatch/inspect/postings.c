@@ -6,71 +6,12 @@
 #include "base/syntax.h"
 #include "inspect/existing.h"
 #include "inspect/inspect.h"
+#include "inspect/pass.h"
 #include "publish/output.h"
 #include "store/entry.h"
-#include "store/stored_book.h"
 
 /* Enough text to print at once. */
 #define PIECE_SIZE 65536
-
-/* One pass over the transactions with their postings, in the order of seq. */
-struct pass {
-    struct stored_book book;
-    uint32_t account; /* of a register */
-    uint32_t day;     /* of a trial balance: later transactions do not count */
-    struct buffer text;
-};
-
-typedef bool (*pass_take)(struct pass *pass, const struct stored_transaction *transaction,
-                          const struct stored_posting *posting, struct problem *problem);
-
-/* Reads the next transaction whose seq is at least that of the posting. */
-static bool find_transaction(struct store_cursor *transactions, uint32_t seq,
-                             struct stored_transaction *transaction, struct problem *problem)
-{
-    enum store_step step = STORE_ROW;
-    while (step == STORE_ROW && transaction->seq < seq) {
-        step = store_cursor_next(transactions, transaction, problem);
-    }
-    if (step == STORE_FAILED) {
-        return false;
-    }
-    return (step == STORE_ROW && transaction->seq == seq) ||
-           stored_book_damaged(problem, "a posting is of no transaction");
-}
-
-static bool take_all(struct pass *pass, struct store *store, pass_take take,
-                     struct problem *problem)
-{
-    struct stored_transaction transaction = { .seq = 0 };
-    struct stored_posting posting;
-    struct store_cursor *transactions = store_cursor_open(store, STORE_TRANSACTIONS, problem);
-    struct store_cursor *postings = store_cursor_open(store, STORE_POSTINGS, problem);
-    enum store_step step = transactions && postings ? STORE_ROW : STORE_FAILED;
-    while (step == STORE_ROW) {
-        step = store_cursor_next(postings, &posting, problem);
-        if (step == STORE_ROW &&
-            (!find_transaction(transactions, posting.seq, &transaction, problem) ||
-             !take(pass, &transaction, &posting, problem))) {
-            step = STORE_FAILED;
-        }
-    }
-    store_cursor_close(postings);
-    store_cursor_close(transactions);
-    return step == STORE_END;
-}
-
-/* Adds a posting to the balance of its account. */
-static bool add_posting(struct pass *pass, const struct stored_posting *posting,
-                        struct stored_cell **cell, struct problem *problem)
-{
-    *cell = stored_book_cell(&pass->book, posting->account, posting->commodity);
-    if (!*cell) {
-        return stored_book_damaged(problem, "a posting is of no account or commodity");
-    }
-    return !__builtin_add_overflow((*cell)->running, posting->amount, &(*cell)->running) ||
-           stored_book_damaged(problem, "a balance has too many digits");
-}
 
 /* --- register --- */
 
@@ -110,7 +51,7 @@ static bool take_for_register(struct pass *pass, const struct stored_transaction
                               const struct stored_posting *posting, struct problem *problem)
 {
     struct stored_cell *cell;
-    if (!add_posting(pass, posting, &cell, problem)) {
+    if (!pass_add_posting(pass, posting, &cell, problem)) {
         return false;
     }
     if (posting->account == pass->account) {
@@ -147,7 +88,7 @@ bool inspect_register(const char *database, const char *account, struct problem 
         stored_book_load(&pass.book, store, problem) && find_account(&pass, account, problem);
     if (good) {
         buffer_add_text(&pass.text, "seq,date,code,text,commodity,amount,balance\n");
-        good = take_all(&pass, store, take_for_register, problem);
+        good = pass_take_all(&pass, store, take_for_register, problem);
         print_piece(&pass, 0);
         inspect_warn(database, &facts, "postings");
     }
@@ -163,7 +104,7 @@ static bool take_for_trial_balance(struct pass *pass, const struct stored_transa
                                    const struct stored_posting *posting, struct problem *problem)
 {
     struct stored_cell *cell;
-    return transaction->date > pass->day || add_posting(pass, posting, &cell, problem);
+    return transaction->date > pass->day || pass_add_posting(pass, posting, &cell, problem);
 }
 
 bool inspect_trial_balance(const char *database, uint32_t day, struct problem *problem)
@@ -175,7 +116,7 @@ bool inspect_trial_balance(const char *database, uint32_t day, struct problem *p
         return false;
     }
     bool good = stored_book_load(&pass.book, store, problem) &&
-                take_all(&pass, store, take_for_trial_balance, problem);
+                pass_take_all(&pass, store, take_for_trial_balance, problem);
     if (good) {
         output_trial_balance(&pass.book, &pass.text);
         print_piece(&pass, 0);

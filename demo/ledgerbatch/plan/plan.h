@@ -32,7 +32,7 @@ struct plan {
     struct task *tasks;
     size_t task_count;
     uint32_t retry_day; /* of deferred transactions; 0: the last day of the batch */
-    char digest[65];
+    char digest[SHA256_TEXT_SIZE];
 };
 
 void plan_init(struct plan *plan);

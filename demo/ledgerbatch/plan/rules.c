@@ -132,10 +132,8 @@ static void hash_rules(struct sha256 *hash, const struct rules *rules)
     }
 }
 
-void rules_digest(const struct rules *rules, struct book *book, char digest[65])
+void rules_digest(const struct rules *rules, struct book *book, char digest[SHA256_TEXT_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
-    uint8_t bytes[SHA256_SIZE];
     struct sha256 hash;
     sources_finish_digests(&book->sources);
     sha256_init(&hash);
@@ -144,10 +142,5 @@ void rules_digest(const struct rules *rules, struct book *book, char digest[65])
         hash_number(&hash, book->sources.items[i]->size);
         sha256_update(&hash, book->sources.items[i]->digest, SHA256_SIZE);
     }
-    sha256_finish(&hash, bytes);
-    for (size_t i = 0; i < SHA256_SIZE; i++) {
-        digest[2 * i] = digits[bytes[i] >> 4];
-        digest[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    digest[64] = 0;
+    sha256_finish_text(&hash, digest);
 }

@@ -43,6 +43,6 @@ bool patterns_match(const struct patterns *patterns, struct slice name);
 const char *rules_read_monthly(struct rules *rules, const char *text);
 
 /* Computes the SHA-256 of the rules and all sources: 64 hexadecimal digits and a zero byte. */
-void rules_digest(const struct rules *rules, struct book *book, char digest[65]);
+void rules_digest(const struct rules *rules, struct book *book, char digest[SHA256_TEXT_SIZE]);
 
 #endif

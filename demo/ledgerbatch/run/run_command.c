@@ -182,9 +182,21 @@ static size_t count_held_lanes(const struct runner *runner)
     return count;
 }
 
-static void print_report(const struct runner *runner)
+/* Prints the head, so that verify can be told it later. */
+static bool print_head(const struct runner *runner, struct problem *problem)
+{
+    char head[SHA256_TEXT_SIZE];
+    if (!store_read_head(runner->store, head, problem)) {
+        return false;
+    }
+    printf("head %s\n", head);
+    return true;
+}
+
+static bool print_report(const struct runner *runner, struct problem *problem)
 {
     buffer_print(&runner->report.text);
+    return print_head(runner, problem);
 }
 
 /*
@@ -200,7 +212,9 @@ static bool record_held(struct runner *runner, struct problem *problem)
                         : output_report(runner->store, true, "held", &runner->report, problem))) {
         return false;
     }
-    print_report(runner);
+    if (!print_report(runner, problem)) {
+        return false;
+    }
     size_t lanes = count_held_lanes(runner);
     return problem_set(
         problem, EXIT_CODE_HELD,
@@ -217,7 +231,7 @@ static void print_count(const char *before, size_t count, const char *noun)
     printf("%s%zu %s%s", before, count, noun, count == 1 ? "" : "s");
 }
 
-static void print_summary(const struct runner *runner)
+static bool print_summary(const struct runner *runner, struct problem *problem)
 {
     const struct plan *plan = &runner->plan;
     size_t rollups = plan->task_count - plan->book.transaction_count;
@@ -233,7 +247,7 @@ static void print_summary(const struct runner *runner)
         printf(" (%zu were done before)", runner->skipped);
     }
     printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->options->folder);
-    print_report(runner);
+    return print_report(runner, problem);
 }
 
 /*
@@ -287,8 +301,8 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!finish_store(runner, problem)) {
         return false;
     }
-    print_summary(runner);
-    return check_deferred(runner, problem) && check_refusals(runner, problem);
+    return print_summary(runner, problem) && check_deferred(runner, problem) &&
+           check_refusals(runner, problem);
 }
 
 static bool start_batch(struct runner *runner, const struct store_facts *facts,
@@ -327,7 +341,7 @@ static bool run_plan(struct runner *runner, struct problem *problem)
         printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
                facts.task_count, facts.task_count == 1 ? " is" : "s are");
         return output_report(runner->store, false, "held", &runner->report, problem) &&
-               check_refusals(runner, problem);
+               print_head(runner, problem) && check_refusals(runner, problem);
     }
     return start_batch(runner, &facts, problem);
 }

@@ -1,6 +1,7 @@
 /*
  * The parts of the SQLite store: store/sqlite.c opens the database, store/sqlite_write.c writes
- * rows, store/sqlite_read.c reads them. Only these files use this header.
+ * rows, store/sqlite_read.c reads them, store/sqlite_head.c hashes them. Only these files use this
+ * header.
  */
 #ifndef LEDGERBATCH_STORE_SQLITE_H
 #define LEDGERBATCH_STORE_SQLITE_H
@@ -44,6 +45,9 @@ struct store {
     char *path;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
 };
+
+/* Reads all columns of the rows of one kind, in the order of their key. */
+extern const char *const store_i_queries[STORE_ROW_KINDS];
 
 /* Sets the problem to the error of SQLite's last call. Always returns false. */
 bool store_i_fail(struct store *store, struct problem *problem);

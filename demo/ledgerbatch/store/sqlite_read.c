@@ -14,7 +14,7 @@ struct store_cursor {
     enum store_rows rows;
 };
 
-static const char *const cursor_texts[] = {
+const char *const store_i_queries[STORE_ROW_KINDS] = {
     [STORE_LANES] = "SELECT lane, client, client_group, last_seq FROM lanes ORDER BY lane",
     [STORE_ACCOUNTS] = "SELECT account, name, lane FROM accounts ORDER BY account",
     [STORE_COMMODITIES] = "SELECT commodity, symbol, shown_decimals, stored_decimals, symbol_first,"
@@ -46,7 +46,7 @@ struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows
     struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
     cursor->store = store;
     cursor->rows = rows;
-    if (sqlite3_prepare_v2(store->connection, cursor_texts[rows], -1, &cursor->query, NULL) !=
+    if (sqlite3_prepare_v2(store->connection, store_i_queries[rows], -1, &cursor->query, NULL) !=
         SQLITE_OK) {
         store_i_fail(store, problem);
         store_cursor_close(cursor);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/amount.h"
+#include "base/sha256.h"
 #include "base/slice.h"
 #include "problem.h"
 
@@ -25,7 +26,7 @@ enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_FINISHED };
 /* Facts about the batch that a store belongs to. */
 struct store_facts {
     enum store_state state;
-    char digest[65]; /* of input and rules */
+    char digest[SHA256_TEXT_SIZE]; /* of input and rules */
     uint32_t task_count, transaction_count;
 };
 
@@ -222,6 +223,8 @@ enum store_rows {
     STORE_DEFERRALS
 };
 
+#define STORE_ROW_KINDS ((size_t)STORE_DEFERRALS + 1)
+
 struct store_cursor;
 
 enum store_step { STORE_ROW, STORE_END, STORE_FAILED };
@@ -235,5 +238,12 @@ void store_cursor_close(struct store_cursor *cursor);
  * until the next step.
  */
 enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem);
+
+/* Hashes the schema and every column of every row. Two stores have the same head only if they say
+ * the same; the places of the rows in the file do not matter. */
+bool store_read_head(struct store *store, char head[SHA256_TEXT_SIZE], struct problem *problem);
+
+/* Checks the structure of the file, and that no row breaks a constraint. */
+bool store_check_file(struct store *store, struct problem *problem);
 
 #endif

@@ -1,0 +1,28 @@
+/*
+ * One pass over the transactions with their postings, in the order of seq.
+ */
+#ifndef LEDGERBATCH_INSPECT_PASS_H
+#define LEDGERBATCH_INSPECT_PASS_H
+
+#include "base/buffer.h"
+#include "store/stored_book.h"
+
+struct pass {
+    struct stored_book book;
+    uint32_t account; /* of a register */
+    uint32_t day;     /* of a trial balance: later transactions do not count */
+    struct buffer text;
+};
+
+/* Takes a posting. Returns false after a problem, which ends the pass. */
+typedef bool (*pass_take)(struct pass *pass, const struct stored_transaction *transaction,
+                          const struct stored_posting *posting, struct problem *problem);
+
+/* Calls `take` for each posting. The caller has loaded the book. */
+bool pass_take_all(struct pass *pass, struct store *store, pass_take take, struct problem *problem);
+
+/* Adds a posting to the running balance of its account, and sets *cell to that. */
+bool pass_add_posting(struct pass *pass, const struct stored_posting *posting,
+                      struct stored_cell **cell, struct problem *problem);
+
+#endif

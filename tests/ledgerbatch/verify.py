@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The head that a run prints names the contents of its database: verify finds every change of a
+row, of a column and of the schema, an older copy, and sums that do not tie.
+
+usage: verify.py LEDGERBATCH
+"""
+import re
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import books
+
+JOURNAL = """\
+account A:Cash  ; group:one
+account B:Cash  ; group:one
+account D:Cash  ; group:one
+2024-01-02 (K-1) Opening
+  A:Cash  100.00 USD
+  B:Cash  50.00 USD
+  D:Cash  9.00 USD
+  Bank:Vault
+2024-01-03 Refused
+  A:Cash  -900.00 USD
+  Bank:Vault
+2024-01-20 ! Price
+  A:Stock  2 X @ 3.00 USD
+  A:Cash  -6.00 USD
+2024-01-21 Transfer
+  B:Cash  -7.00 USD
+  C:Cash  7.00 USD
+2024-01-22 Fails
+  D:Cash  -1.00 USD
+  D:Broken  1.00 USD
+2024-01-23 Behind it
+  D:Cash  -2.00 USD
+  C:Cash  2.00 USD
+2024-02-01 Next month
+  A:Cash  -1.00 USD
+  B:Cash  1.00 USD
+"""
+RULES = ["--commutative", "Bank:*", "--no-overdraft", "A:Cash",
+         "--monthly", "statement,close"]  # fmt: skip
+FAILS = ["--fail-on", "D:Broken"]
+RUNS = {
+    "finished": ([], 0),
+    "deferred": (FAILS + ["--on-failure", "defer"], 6),
+    "held": (FAILS + ["--on-quarantine", "exclude"], 3),
+    "failed": (FAILS + ["--on-quarantine", "fail"], 3),
+}
+
+
+def head_of(output):
+    found = re.findall(r"^head ([0-9a-f]{64})$", output.stdout.decode(), re.M)
+    books.check(len(found) == 1, f"one head, not {found}:\n{output.stdout.decode()}")
+    return found[0]
+
+
+def run_all(binary, folder, name, workers):
+    options, code = RUNS[name]
+    database = folder / f"{name}-{workers}.db"
+    head = head_of(books.run(binary, "run", "--workers", workers, "--db", database, "--out",
+                             folder / "out", *RULES, *options, folder / "v.journal",
+                             expect=code))  # fmt: skip
+    verified = books.run(binary, "verify", "--db", database, "--head", head)
+    books.check(head_of(verified) == head, f"{name}: the head of verify")
+    return database, head
+
+
+def tables_of(connection):
+    return [row[0] for row in connection.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+
+
+def changes_of(connection):
+    """Yields SQL that changes, deletes, inserts or swaps something."""
+    for table in tables_of(connection):
+        columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+        rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+        keys = [column[1] for column in columns if column[5]]
+        values = ", ".join("'77'" if column[2] == "TEXT" else "77" for column in columns)
+        yield table, f"INSERT INTO {table} VALUES ({values})"
+        if not rows:
+            continue
+        last = ", ".join(f"{key} DESC" for key in keys)
+        where = f"({', '.join(keys)}) = (SELECT {', '.join(keys)} FROM {table} ORDER BY {last} LIMIT 1)"
+        yield table, f"DELETE FROM {table} WHERE {where}"
+        for at, name, kind, *_ in columns:
+            more = f"ifnull({name}, '') || 'x'" if kind == "TEXT" else f"ifnull({name}, 0) + 1000"
+            yield table, f"UPDATE {table} SET {name} = {more} WHERE {where}"
+            if kind == "TEXT":
+                yield table, f"UPDATE {table} SET {name} = CAST({name} AS BLOB) WHERE {where} AND {name} <> ''"
+            if name not in keys and len({row[at] for row in rows} - {None}) > 1:
+                low, high = (f"(SELECT {name} FROM {table} WHERE {name} IS NOT NULL ORDER BY {name} {way} LIMIT 1)"
+                             for way in ("", "DESC"))  # fmt: skip
+                yield table, (f"UPDATE {table} SET {name} = CASE {name} WHEN {low} THEN {high}"
+                              f" WHEN {high} THEN {low} ELSE {name} END")  # fmt: skip
+    yield "schema", "CREATE TRIGGER t AFTER INSERT ON postings BEGIN DELETE FROM refused; END"
+    yield "schema", "CREATE INDEX i ON postings(account)"
+
+
+def check_changes(binary, database, head):
+    connection = sqlite3.connect(database)
+    changes = list(changes_of(connection))
+    filled = {table for table in tables_of(connection)
+              if connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]}  # fmt: skip
+    connection.close()
+    copy = database.with_suffix(".changed")
+    made = 0
+    for table, change in changes:
+        shutil.copy(database, copy)
+        connection = sqlite3.connect(copy)
+        affected = connection.execute(change).rowcount
+        connection.commit()
+        connection.close()
+        if affected == 0:
+            continue
+        made += 1
+        found = books.run(binary, "verify", "--db", copy, "--head", head, expect=None)
+        books.check(found.returncode in (1, 4) and found.stderr and not found.stdout,
+                    f"{database.name}: verify ended with {found.returncode} after: {change}")  # fmt: skip
+    return made, filled
+
+
+def check_sums(binary, folder, database):
+    """Without a head, too, verify finds what does not add up."""
+    copy = folder / "sums.db"
+    for change, message in (
+            ("UPDATE postings SET amount = amount + 1 WHERE seq = 1 AND n = 1", "running balance"),
+            ("UPDATE balances SET amount = amount + 1 WHERE account = 0", "add up to"),
+            ("UPDATE input_totals SET debits = debits + 1", "do not tie")):  # fmt: skip
+        shutil.copy(database, copy)
+        connection = sqlite3.connect(copy)
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+        found = books.run(binary, "verify", "--db", copy, expect=1)
+        books.check(message in found.stderr.decode(), f"{change}: {found.stderr.decode()}")
+
+
+def check_older_copy(binary, folder, head):
+    """Yesterday's database is whole, but has another head."""
+    shorter = folder / "shorter.journal"
+    shorter.write_text(JOURNAL[: JOURNAL.index("2024-02-01")])
+    older = folder / "older.db"
+    books.run(binary, "run", "--db", older, "--out", folder / "older", *RULES, shorter)
+    books.run(binary, "verify", "--db", older)
+    found = books.run(binary, "verify", "--db", older, "--head", head, expect=4)
+    books.check("its head is" in found.stderr.decode(), found.stderr.decode())
+
+
+def check_usage(binary, database, head):
+    for words, message in ((["--head", "12"], "the 64 digits that a run printed, not 12"),
+                           (["--head", head + "0"], "the 64 digits that a run printed"),
+                           (["--head"], "--head"),
+                           (["--at", "2024-01-01"], "unknown argument --at")):  # fmt: skip
+        found = books.run(binary, "verify", "--db", database, *words, expect=2)
+        books.check(message in found.stderr.decode(), f"{words}: {found.stderr.decode()}")
+
+
+def main():
+    binary = books.program()
+    filled = set()
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        (folder / "v.journal").write_text(JOURNAL)
+        for name in RUNS:
+            database, head = run_all(binary, folder, name, 1)
+            for workers in (2, 8):
+                _, other = run_all(binary, folder, name, workers)
+                books.check(other == head, f"{name}: another head with {workers} workers")
+            made, tables = check_changes(binary, database, head)
+            filled |= tables
+            print(f"{name}: all of {made} changes were found")
+            if name == "finished":
+                again = books.run(binary, "run", "--db", database, "--out", folder / "out", *RULES,
+                                  folder / "v.journal")  # fmt: skip
+                books.check(head_of(again) == head, "a second run prints the same head")
+                check_sums(binary, folder, database)
+                check_older_copy(binary, folder, head)
+                check_usage(binary, database, head)
+        connection = sqlite3.connect(database)
+        empty = set(tables_of(connection)) - filled
+        connection.close()
+        books.check(not empty, f"no run has rows in {sorted(empty)}")
+
+
+if __name__ == "__main__":
+    main()
