@@ -365,6 +365,45 @@ def check_register(folder):
         check(message in found, f"{words}: {found}")
 
 
+STATEMENT = """\
+kind,seq,date,text,account,commodity,amount,balance
+opening,,,,C1:Cash,USD,,100.00
+posting,2,2024-01-20,Food,C1:Cash,USD,-12.50,87.50
+posting,2,2024-01-20,Food,C1:Food,USD,12.50,12.50
+posting,2,2024-01-20,Food,C1:Cash,EUR,3.00,3.00
+posting,2,2024-01-20,Food,C1:Food,EUR,-3.00,-3.00
+closing,,,,C1:Cash,EUR,,3.00
+closing,,,,C1:Cash,USD,,87.50
+closing,,,,C1:Food,EUR,,-3.00
+closing,,,,C1:Food,USD,,12.50
+"""
+
+
+def check_statement(folder):
+    """The journal is that of the register. The file of a month says the same."""
+    range_of = ["--from", "2024-01-03", "--to", "2024-01-31", "--db", "r.db"]
+    found = folder.run("statement", "C1", *range_of).stdout.decode()
+    check(found == STATEMENT, f"the statement of C1:\n{found}")
+    found = folder.run("statement", "C1", "--db", "r.db").stdout.decode().splitlines()
+    check(not found[1].startswith("opening") and found[-1] == "closing,,,,C1:Food,USD,,20.00",
+          f"the statement of all days: {found}")  # fmt: skip
+    folder.run("run", "--db", "m.db", "--out", "m", "--commutative", "Bank:*", "--monthly",
+               "statement", "r.journal")  # fmt: skip
+    for month, words in (("2024-01", ["--to", "2024-01-31"]), ("2024-02", ["--from", "2024-02-01"])):
+        wanted = (folder.path / f"m/statements/C1/{month}.csv").read_text()
+        found = folder.run("statement", "C1", "--db", "m.db", *words).stdout.decode()
+        check(found == wanted, f"{month}: {found} is not the file:\n{wanted}")
+    for words, message in (
+            (["statement", "C2", "--db", "r.db"], "no client has the name 'C2'; the nearest is 'C1'"),
+            (["statement", "Bank", "--db", "r.db"], "no client has the name 'Bank'"),
+            (["statement", "--db", "r.db"], "statement needs the name of a client"),
+            (["statement", "C1", "--from", "2024-02-01", "--to", "2024-01-01"], "--from is a later day than --to"),
+            (["statement", "C1", "--to", "tomorrow"], "--to takes a day such as 2024-03-05, not tomorrow"),
+            (["statement", "C1", "--at", "2024-01-31"], "unknown argument --at")):
+        found = folder.run(*words, expect=2).stderr.decode()
+        check(message in found, f"{words}: {found}")
+
+
 def check_client_depth(folder):
     folder.write("d.journal", "2024-01-01 x\n  clients:1:Cash  1 USD\n  clients:2:Cash\n")
     result = folder.run("run", "--db", "d.db", "--out", "d", "--client-depth", "2", "d.journal")
@@ -399,6 +438,7 @@ def main():
         check_refusals_in_order(folder)
         check_transfers(folder)
         check_register(folder)
+        check_statement(folder)
         check_client_depth(folder)
     print("commands: all as they should be")
 

@@ -52,6 +52,9 @@ const char cli_help[] =
     "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
     "ledgerbatch register ACCOUNT --db FILE\n"
     "                                      print the postings of an account with its balances\n"
+    "ledgerbatch statement CLIENT [--from DATE] [--to DATE] --db FILE\n"
+    "                                      print a client's postings, and its balances before\n"
+    "                                      and after\n"
     "ledgerbatch trial-balance [--at DATE] --db FILE\n"
     "                                      print all balances at the end of a day, with sums\n"
     "ledgerbatch verify [--head HEAD] --db FILE\n"
@@ -337,6 +340,11 @@ static bool take_head(struct cli *cli, struct arguments *arguments)
                            cli->head));
 }
 
+static bool takes_name(enum cli_command command)
+{
+    return command == CLI_REGISTER || command == CLI_STATEMENT;
+}
+
 static bool take_read_argument(struct cli *cli, struct arguments *arguments, const char *argument)
 {
     if (arguments_is_option(argument, "--db")) {
@@ -345,11 +353,18 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
     if (cli->command == CLI_TRIAL_BALANCE && arguments_is_option(argument, "--at")) {
         return take_day(arguments, "--at", "--at takes a day such as 2024-03-05, not ", &cli->day);
     }
+    if (cli->command == CLI_STATEMENT && arguments_is_option(argument, "--from")) {
+        return take_day(arguments, "--from", "--from takes a day such as 2024-03-05, not ",
+                        &cli->from_day);
+    }
+    if (cli->command == CLI_STATEMENT && arguments_is_option(argument, "--to")) {
+        return take_day(arguments, "--to", "--to takes a day such as 2024-03-05, not ", &cli->day);
+    }
     if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--head")) {
         return take_head(cli, arguments);
     }
-    if (cli->command == CLI_REGISTER && !cli->account && argument[0] != '-') {
-        cli->account = argument;
+    if (takes_name(cli->command) && !cli->name && argument[0] != '-') {
+        cli->name = argument;
         return true;
     }
     return arguments_fail(arguments, "unknown argument ", argument);
@@ -365,8 +380,14 @@ static bool read_database(struct cli *cli, struct arguments *arguments, enum cli
             return false;
         }
     }
-    return command != CLI_REGISTER || cli->account ||
-           arguments_fail(arguments, "register needs the name of an account", "");
+    if (cli->from_day > cli->day) {
+        return arguments_fail(arguments, "--from is a later day than --to", "");
+    }
+    return !takes_name(command) || cli->name ||
+           arguments_fail(arguments,
+                          command == CLI_REGISTER ? "register needs the name of an account"
+                                                  : "statement needs the name of a client",
+                          "");
 }
 
 static bool read_generate(struct cli *cli, struct arguments *arguments)
@@ -439,6 +460,9 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "register") == 0) {
         return read_database(cli, &arguments, CLI_REGISTER);
+    }
+    if (strcmp(command, "statement") == 0) {
+        return read_database(cli, &arguments, CLI_STATEMENT);
     }
     if (strcmp(command, "trial-balance") == 0) {
         return read_database(cli, &arguments, CLI_TRIAL_BALANCE);

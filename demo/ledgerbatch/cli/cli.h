@@ -12,6 +12,7 @@ enum cli_command {
     CLI_BALANCES,
     CLI_STATUS,
     CLI_REGISTER,
+    CLI_STATEMENT,
     CLI_TRIAL_BALANCE,
     CLI_VERIFY,
     CLI_GENERATE,
@@ -24,9 +25,10 @@ struct cli {
     struct run_options run;
     struct generate_options generate;
     const char *database; /* of the commands that only read one */
-    const char *account;  /* of register */
+    const char *name;     /* of the account of register, or of the client of statement */
     const char *head;     /* of verify, or NULL */
-    uint32_t day;         /* of trial-balance; the last of all days without --at */
+    uint32_t from_day;    /* of statement; 0 without --from */
+    uint32_t day;         /* of statement and trial-balance: the last one; UINT32_MAX without it */
 };
 
 /*

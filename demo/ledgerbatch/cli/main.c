@@ -16,7 +16,9 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
     case CLI_STATUS:
         return inspect_status(cli->database, problem);
     case CLI_REGISTER:
-        return inspect_register(cli->database, cli->account, problem);
+        return inspect_register(cli->database, cli->name, problem);
+    case CLI_STATEMENT:
+        return inspect_statement(cli->database, cli->name, cli->from_day, cli->day, problem);
     case CLI_TRIAL_BALANCE:
         return inspect_trial_balance(cli->database, cli->day, problem);
     case CLI_VERIFY:

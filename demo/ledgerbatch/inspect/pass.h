@@ -9,8 +9,10 @@
 
 struct pass {
     struct stored_book book;
-    uint32_t account; /* of a register */
-    uint32_t day;     /* of a trial balance: later transactions do not count */
+    uint32_t account;  /* of a register */
+    uint32_t lane;     /* of a statement */
+    uint32_t from_day; /* of a statement: earlier transactions are in the opening balances */
+    uint32_t day;      /* of both, and of a trial balance: later transactions do not count */
     struct buffer text;
 };
 

@@ -1,4 +1,5 @@
-/* Owns the commands that read all postings: register and trial-balance. */
+/* Owns the commands that print postings or their sums: register, statement, trial-balance. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -8,6 +9,7 @@
 #include "inspect/inspect.h"
 #include "inspect/pass.h"
 #include "publish/output.h"
+#include "publish/statement_line.h"
 #include "store/entry.h"
 
 /* Enough text to print at once. */
@@ -90,6 +92,88 @@ bool inspect_register(const char *database, const char *account, struct problem 
         buffer_add_text(&pass.text, "seq,date,code,text,commodity,amount,balance\n");
         good = pass_take_all(&pass, store, take_for_register, problem);
         print_piece(&pass, 0);
+        inspect_warn(database, &facts, "postings");
+    }
+    buffer_fini(&pass.text);
+    stored_book_fini(&pass.book);
+    store_close(store);
+    return good && inspect_flush(problem);
+}
+
+/* --- statement --- */
+
+static bool take_for_statement(struct pass *pass, const struct stored_transaction *transaction,
+                               const struct stored_posting *posting, struct problem *problem)
+{
+    struct stored_cell *cell;
+    if (transaction->date > pass->day) {
+        return true;
+    }
+    if (!pass_add_posting(pass, posting, &cell, problem)) {
+        return false;
+    }
+    if (transaction->date < pass->from_day) {
+        cell->opening = cell->running;
+        return true;
+    }
+    const struct stored_account *account = &pass->book.accounts[posting->account];
+    if (account->has_lane && account->lane == pass->lane) {
+        statement_line_posting(&pass->text, &pass->book, transaction, posting, cell->running);
+    }
+    return true;
+}
+
+static void print_balances(const struct pass *pass, const char *kind, bool is_opening)
+{
+    struct buffer text = { 0 };
+    for (uint32_t i = pass->book.lane_cells[pass->lane]; i < pass->book.lane_cells[pass->lane + 1];
+         i++) {
+        const struct stored_cell *cell = &pass->book.cells[i];
+        int64_t balance = is_opening ? cell->opening : cell->running;
+        if (balance != 0) {
+            statement_line_balance(&text, &pass->book, kind, cell, balance);
+        }
+    }
+    buffer_print(&text);
+    buffer_fini(&text);
+}
+
+static bool find_client(struct pass *pass, const char *name, struct problem *problem)
+{
+    char hint[NEAREST_HINT_SIZE];
+    struct slice wanted = slice_of(name);
+    struct nearest nearest = nearest_to(wanted);
+    for (size_t i = 0; i < pass->book.lane_count; i++) {
+        struct slice client = pass->book.lanes[i].client;
+        pass->lane = (uint32_t)i;
+        if (client.size > 0 && slice_equal(client, wanted)) {
+            return true;
+        }
+        if (client.size > 0) {
+            nearest_try(&nearest, client);
+        }
+    }
+    return problem_set(problem, EXIT_CODE_INPUT, "no client has the name '%s'%s", name,
+                       nearest_hint(&nearest, hint));
+}
+
+bool inspect_statement(const char *database, const char *client, uint32_t from_day, uint32_t day,
+                       struct problem *problem)
+{
+    struct store_facts facts;
+    struct pass pass = { .from_day = from_day, .day = day };
+    struct store *store = inspect_open(database, &facts, problem);
+    if (!store) {
+        return false;
+    }
+    bool good = stored_book_load(&pass.book, store, problem) &&
+                find_client(&pass, client, problem) &&
+                pass_take_all(&pass, store, take_for_statement, problem);
+    if (good) {
+        fputs(STATEMENT_HEADER, stdout);
+        print_balances(&pass, "opening", true);
+        print_piece(&pass, 0);
+        print_balances(&pass, "closing", false);
         inspect_warn(database, &facts, "postings");
     }
     buffer_fini(&pass.text);

@@ -1,6 +1,7 @@
 /* Owns the outputs of month-end rollups: statements and closes. */
 #include "base/file_name.h"
 #include "publish/output_scan.h"
+#include "publish/statement_line.h"
 #include "store/entry.h"
 
 #define MONTH_SIZE 7
@@ -46,20 +47,6 @@ static bool is_missing(const struct output_scan *scan, uint32_t lane)
     return found;
 }
 
-static void add_balance_line(struct output_scan *scan, const char *kind,
-                             const struct stored_cell *cell, int64_t balance)
-{
-    const struct stored_commodity *commodity = &scan->book.commodities[cell->commodity];
-    buffer_add_text(&scan->page, kind);
-    buffer_add_text(&scan->page, ",,,,");
-    buffer_add_field(&scan->page, scan->book.accounts[cell->account].name);
-    buffer_add_byte(&scan->page, ',');
-    buffer_add_field(&scan->page, commodity->symbol);
-    buffer_add_text(&scan->page, ",,");
-    entry_number(&scan->page, commodity, balance);
-    buffer_add_byte(&scan->page, '\n');
-}
-
 /*
  * Writes opening balances, postings and closing balances. The closing balances become the opening
  * balances of the next statement.
@@ -71,7 +58,8 @@ static void add_statement(struct output_scan *scan, uint32_t lane)
     uint32_t end = scan->book.lane_cells[lane + 1];
     for (uint32_t i = first; i < end; i++) {
         if (cells[i].opening != 0) {
-            add_balance_line(scan, "opening", &cells[i], cells[i].opening);
+            statement_line_balance(&scan->page, &scan->book, "opening", &cells[i],
+                                   cells[i].opening);
         }
     }
     buffer_add(&scan->page, buffer_slice(&scan->statements[lane]));
@@ -79,7 +67,8 @@ static void add_statement(struct output_scan *scan, uint32_t lane)
     for (uint32_t i = first; i < end; i++) {
         cells[i].opening = cells[i].running;
         if (cells[i].running != 0) {
-            add_balance_line(scan, "closing", &cells[i], cells[i].running);
+            statement_line_balance(&scan->page, &scan->book, "closing", &cells[i],
+                                   cells[i].running);
         }
     }
 }
@@ -88,7 +77,7 @@ static bool write_statement(struct output_scan *scan, uint32_t lane, struct slic
                             struct problem *problem)
 {
     scan->page.size = 0;
-    buffer_add_text(&scan->page, "kind,seq,date,text,account,commodity,amount,balance\n");
+    buffer_add_text(&scan->page, STATEMENT_HEADER);
     if (is_missing(scan, lane)) {
         buffer_add_text(&scan->page, "missing,,,,,,,\n");
     } else {

@@ -5,6 +5,7 @@
 
 #include "base/syntax.h"
 #include "memory.h"
+#include "publish/statement_line.h"
 #include "store/entry.h"
 
 bool scan_next_posting(struct output_scan *scan, struct problem *problem)
@@ -180,31 +181,6 @@ void scan_fini(struct output_scan *scan)
     stored_book_fini(&scan->book);
 }
 
-/* Adds a line posting,SEQ,DATE,TEXT,ACCOUNT,COMMODITY,AMOUNT,BALANCE to a statement. */
-static void add_statement_line(struct output_scan *scan, uint32_t lane,
-                               const struct stored_transaction *transaction,
-                               const struct stored_posting *posting)
-{
-    struct buffer *text = &scan->statements[lane];
-    const struct stored_commodity *commodity = &scan->book.commodities[posting->commodity];
-    buffer_add_text(text, "posting,");
-    buffer_add_number(text, posting->seq);
-    buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), transaction->date);
-    text->size += DATE_SIZE;
-    buffer_add_byte(text, ',');
-    buffer_add_field(text, transaction->text);
-    buffer_add_byte(text, ',');
-    buffer_add_field(text, scan->book.accounts[posting->account].name);
-    buffer_add_byte(text, ',');
-    buffer_add_field(text, commodity->symbol);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, posting->amount);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, posting->balance);
-    buffer_add_byte(text, '\n');
-}
-
 /*
  * Adds a line to the page of a close for the first of two postings: this one empties an account,
  * and the second one posts to the retained earnings.
@@ -269,7 +245,8 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
                       &commodities[posting->price_commodity]);
         if (scan->statements && account->has_lane) {
-            add_statement_line(scan, account->lane, transaction, posting);
+            statement_line_posting(&scan->statements[account->lane], &scan->book, transaction,
+                                   posting, posting->balance);
         }
         if (is_close) {
             add_close_line(scan, posting);

@@ -1,0 +1,21 @@
+/*
+ * The lines of a statement: kind,seq,date,text,account,commodity,amount,balance.
+ */
+#ifndef LEDGERBATCH_PUBLISH_STATEMENT_LINE_H
+#define LEDGERBATCH_PUBLISH_STATEMENT_LINE_H
+
+#include "base/buffer.h"
+#include "store/stored_book.h"
+
+#define STATEMENT_HEADER "kind,seq,date,text,account,commodity,amount,balance\n"
+
+/* Adds a posting with the balance after it. */
+void statement_line_posting(struct buffer *text, const struct stored_book *book,
+                            const struct stored_transaction *transaction,
+                            const struct stored_posting *posting, int64_t balance);
+
+/* Adds a balance of the kind opening or closing. */
+void statement_line_balance(struct buffer *text, const struct stored_book *book, const char *kind,
+                            const struct stored_cell *cell, int64_t balance);
+
+#endif
