@@ -404,6 +404,20 @@ def check_statement(folder):
         check(message in found, f"{words}: {found}")
 
 
+def check_control_characters(folder):
+    """No text of the input reaches the terminal as a control character."""
+    folder.write("c.journal", "2024-01-02 Open \033[31mred\007 \u009b2J \tté\n  A:Cash  1 USD\n  B:Cash\n"
+                 "2024-01-03 x \033[2J\n  A:Cash  -5 USD\n  B:Cash\n"
+                 "2024-01-04 y \033[3J\n  D:Cash  5 USD\n  D:Food\n")  # fmt: skip
+    folder.run("run", "--no-overdraft", "A:Cash", "--fail-on", "D:Food", "--db", "c.db", "--out", "c",
+               "c.journal", expect=3)  # fmt: skip
+    status = folder.run("status", "--db", "c.db").stdout.decode()
+    check(r"2024-01-03 x \x1b[2J" in status and r"2024-01-04 y \x1b[3J" in status, status)
+    for words in (["register", "A:Cash"], ["statement", "A"]):
+        found = folder.run(*words, "--db", "c.db").stdout.decode()
+        check(r"Open \x1b[31mred\x07 \xc2\x9b2J" in found and "té" in found, found)
+
+
 def check_client_depth(folder):
     folder.write("d.journal", "2024-01-01 x\n  clients:1:Cash  1 USD\n  clients:2:Cash\n")
     result = folder.run("run", "--db", "d.db", "--out", "d", "--client-depth", "2", "d.journal")
@@ -439,6 +453,7 @@ def main():
         check_transfers(folder)
         check_register(folder)
         check_statement(folder)
+        check_control_characters(folder)
         check_client_depth(folder)
     print("commands: all as they should be")
 

@@ -1,9 +1,9 @@
 /* Owns growing texts. */
 #include "base/buffer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/print.h"
 #include "memory.h"
 
 void buffer_fini(struct buffer *buffer)
@@ -75,6 +75,5 @@ void buffer_add_field(struct buffer *buffer, struct slice text)
 
 void buffer_print(const struct buffer *buffer)
 {
-    struct slice text = buffer_slice(buffer);
-    (void)fwrite(text.data, 1, text.size, stdout);
+    print_slice(buffer_slice(buffer));
 }

@@ -24,7 +24,7 @@ void buffer_add_number(struct buffer *buffer, uint64_t number);
 /* Adds a field of comma-separated values, quoted where RFC 4180 requires quotes. */
 void buffer_add_field(struct buffer *buffer, struct slice text);
 
-/* Prints the text on standard output. The caller checks the stream for errors. */
+/* Prints the text with print_slice(). */
 void buffer_print(const struct buffer *buffer);
 
 static inline struct slice buffer_slice(const struct buffer *buffer)

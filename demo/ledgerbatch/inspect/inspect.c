@@ -1,9 +1,9 @@
 /* Owns the commands that only read a database. */
 #include "inspect/inspect.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "inspect/existing.h"
 #include "inspect/list_held.h"
 #include "publish/output.h"
@@ -47,8 +47,8 @@ static void print_one(const char *what, size_t count, uint32_t seq, struct slice
 {
     struct slice header = first_line(entry);
     if (count <= LISTED_MAX) {
-        printf("%s: task %u, %.*s: %.*s\n", what, seq, SLICE_ARGUMENTS(header),
-               SLICE_ARGUMENTS(reason));
+        print_format("%s: task %u, %.*s: %.*s\n", what, seq, SLICE_ARGUMENTS(header),
+                     SLICE_ARGUMENTS(reason));
     }
 }
 
@@ -56,7 +56,7 @@ static void print_one(const char *what, size_t count, uint32_t seq, struct slice
 static void print_more(const char *what, size_t count)
 {
     if (count > LISTED_MAX) {
-        printf("%s: %zu more, which %s.csv lists\n", what, count - LISTED_MAX, what);
+        print_format("%s: %zu more, which %s.csv lists\n", what, count - LISTED_MAX, what);
     }
 }
 
@@ -105,18 +105,19 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
     bool good = output_report(store, !is_finished, is_held ? "held" : "to do", &report, problem);
     if (good) {
         const size_t *counts = report.counts;
-        printf("state: %s\n", is_finished ? "finished"
-                              : counts[TOTAL_DEFERRED] > 0 && !is_held && counts[TOTAL_HELD] == 0
-                                  ? "closed with deferred transactions"
-                                  : "unfinished");
-        printf("tasks: %zu of %u done\n",
-               counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED],
-               facts->task_count);
-        printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", counts[TOTAL_POSTED],
-               counts[TOTAL_REFUSED], counts[TOTAL_GENERATED]);
+        print_format("state: %s\n",
+                     is_finished ? "finished"
+                     : counts[TOTAL_DEFERRED] > 0 && !is_held && counts[TOTAL_HELD] == 0
+                         ? "closed with deferred transactions"
+                         : "unfinished");
+        print_format("tasks: %zu of %u done\n",
+                     counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED],
+                     facts->task_count);
+        print_format("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", counts[TOTAL_POSTED],
+                     counts[TOTAL_REFUSED], counts[TOTAL_GENERATED]);
         if (counts[TOTAL_DEFERRED] > 0) {
-            printf("deferred: %zu, of %zu held and %zu other clients\n", counts[TOTAL_DEFERRED],
-                   report.held_clients, report.other_clients);
+            print_format("deferred: %zu, of %zu held and %zu other clients\n",
+                         counts[TOTAL_DEFERRED], report.held_clients, report.other_clients);
         }
         buffer_print(&report.text);
     }

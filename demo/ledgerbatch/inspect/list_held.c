@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/print.h"
 #include "plan/plan.h"
 #include "store/entry.h"
 
@@ -66,13 +67,13 @@ static void print_lane(struct listing *listing, const struct stored_held *held)
     uint32_t last_seq =
         held->lane < listing->book->lane_count ? listing->book->lanes[held->lane].last_seq : 0;
     listing->lane_count++;
-    printf("held: %.*s ", SLICE_ARGUMENTS(name));
+    print_format("held: %.*s ", SLICE_ARGUMENTS(name));
     if (last_seq < held->seq) {
-        printf("from task %u on: %s", held->seq, has_failed ? "" : "waits: ");
+        print_format("from task %u on: %s", held->seq, has_failed ? "" : "waits: ");
     } else {
-        printf("was tried again up to task %u; before: ", last_seq);
+        print_format("was tried again up to task %u; before: ", last_seq);
     }
-    printf("task %u failed: %.*s\n", held->failed_seq, SLICE_ARGUMENTS(held->reason));
+    print_format("task %u failed: %.*s\n", held->failed_seq, SLICE_ARGUMENTS(held->reason));
     if (has_failed && ++listing->failed_lane_count <= NAMED_MAX) {
         buffer_add_text(&listing->command, " --lane ");
         add_word(&listing->command, name);
@@ -108,7 +109,8 @@ static void print_task(struct listing *listing, const char *word,
 {
     listing->text.size = 0;
     entry_header(&listing->text, task);
-    printf("%s task %u: %.*s: ", word, task->seq, (int)listing->text.size - 1, listing->text.data);
+    print_format("%s task %u: %.*s: ", word, task->seq, (int)listing->text.size - 1,
+                 listing->text.data);
 }
 
 /* Prints the names of the lanes of a task. Returns false after a problem. */
@@ -117,7 +119,7 @@ static bool print_names(struct listing *listing, const char *before, uint32_t se
     bool good = true;
     while (good && listing->has_share && listing->share.seq == seq) {
         struct slice name = lane_name(listing, listing->share.lane);
-        printf("%s%.*s", before, SLICE_ARGUMENTS(name));
+        print_format("%s%.*s", before, SLICE_ARGUMENTS(name));
         before = ", ";
         good = next_share(listing);
     }
@@ -179,9 +181,9 @@ static bool print_failed(const struct listing *listing, uint32_t task_count)
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &failed, listing->problem);
         if (step == STORE_ROW) {
-            printf("failed task %u: %.*s: %.*s; it is done at the end, as task %u\n", failed.seq,
-                   SLICE_ARGUMENTS(failed.code), SLICE_ARGUMENTS(failed.reason),
-                   task_count + failed.seq);
+            print_format("failed task %u: %.*s: %.*s; it is done at the end, as task %u\n",
+                         failed.seq, SLICE_ARGUMENTS(failed.code), SLICE_ARGUMENTS(failed.reason),
+                         task_count + failed.seq);
         }
     }
     store_cursor_close(cursor);

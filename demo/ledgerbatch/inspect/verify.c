@@ -1,7 +1,7 @@
 /* Owns the command that checks a database. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "inspect/existing.h"
 #include "inspect/inspect.h"
 #include "inspect/pass.h"
@@ -60,7 +60,7 @@ bool inspect_verify(const char *database, const char *wanted, struct problem *pr
                 compare_heads(database, head, wanted, problem);
     if (good) {
         inspect_warn(database, &facts, "sums");
-        printf("%s: all sums tie\nhead %s\n", database, head);
+        print_format("%s: all sums tie\nhead %s\n", database, head);
     }
     store_close(store);
     return good && inspect_flush(problem);
