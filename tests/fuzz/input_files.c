@@ -63,8 +63,10 @@ static bool find_file(struct slice wanted, struct slice *content, ino_t *number)
     return slice_equal(name, wanted);
 }
 
-struct source *sources_read(struct sources *sources, const char *name, struct problem *problem)
+struct source *sources_read(struct sources *sources, const char *name, enum source_namer namer,
+                            struct problem *problem)
 {
+    (void)namer;
     struct source *source = sources_add(sources, name);
     struct slice content;
     steps_allow(input.size * STEPS_A_BYTE);

@@ -220,6 +220,17 @@ def check_many_includes(folder):
         check(words in message, message)
 
 
+def check_irregular_includes(folder):
+    """A file that is included cannot make the program wait or read for ever."""
+    os.mkfifo(folder.path / "pipe.journal")
+    for name, words in (("pipe.journal", "pipe.journal: is not a regular file"),
+                        ("/dev/zero", "/dev/zero: is not a regular file"),
+                        ("-", "standard input cannot be included")):  # fmt: skip
+        folder.write("odd.journal", f"; first\ninclude {name}\n")
+        message = folder.run("run", "odd.journal", expect=2).stderr.decode()
+        check(f"odd.journal:2: {words}" in message, message)
+
+
 def check_many_month_ends(folder):
     """Two dates far apart, and a group for each of many clients: too much is said beforehand."""
     clients = range(400)
@@ -443,6 +454,7 @@ def main():
         check_all_faults(folder)
         check_nearest(folder)
         check_many_includes(folder)
+        check_irregular_includes(folder)
         check_many_month_ends(folder)
         check_run(folder)
         check_finished(folder)

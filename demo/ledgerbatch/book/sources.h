@@ -28,8 +28,13 @@ struct sources {
     size_t count, capacity;
 };
 
+/* Who named a file. The user can name a pipe, a device, or "-". A file can include only a regular
+ * one, since the program would wait for a pipe, and read a device for ever. */
+enum source_namer { SOURCE_OF_USER, SOURCE_INCLUDED };
+
 /* Reads and accepts a file. Returns NULL, and sets the problem, if that fails. */
-struct source *sources_read(struct sources *sources, const char *name, struct problem *problem);
+struct source *sources_read(struct sources *sources, const char *name, enum source_namer namer,
+                            struct problem *problem);
 
 /* The two halves of sources_read(): adds a source without bytes; checks the bytes of a source. */
 struct source *sources_add(struct sources *sources, const char *name);

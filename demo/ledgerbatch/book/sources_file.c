@@ -11,7 +11,8 @@
 /* Line numbers and offsets in a source have 32 bits. */
 #define SOURCE_SIZE_MAX ((size_t)UINT32_MAX)
 
-static bool read_all(struct source *source, int file, struct problem *problem)
+static bool read_all(struct source *source, int file, enum source_namer namer,
+                     struct problem *problem)
 {
     struct stat status;
     size_t capacity = 0;
@@ -20,6 +21,9 @@ static bool read_all(struct source *source, int file, struct problem *problem)
     }
     if (S_ISDIR(status.st_mode)) {
         return problem_set(problem, EXIT_CODE_IO, "%s: is a directory", source->name);
+    }
+    if (namer == SOURCE_INCLUDED && !S_ISREG(status.st_mode)) {
+        return problem_set(problem, EXIT_CODE_IO, "%s: is not a regular file", source->name);
     }
     source->device = status.st_dev;
     source->inode = status.st_ino;
@@ -49,22 +53,24 @@ static bool read_all(struct source *source, int file, struct problem *problem)
     return true;
 }
 
-static bool load_source(struct source *source, struct problem *problem)
+static bool load_source(struct source *source, enum source_namer namer, struct problem *problem)
 {
     bool is_standard_input = strcmp(source->name, "-") == 0;
-    int file = is_standard_input ? STDIN_FILENO : open(source->name, O_RDONLY | O_CLOEXEC);
+    int flags = O_RDONLY | O_CLOEXEC | (namer == SOURCE_INCLUDED ? O_NONBLOCK : 0);
+    int file = is_standard_input ? STDIN_FILENO : open(source->name, flags);
     if (file < 0) {
         return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
     }
-    bool loaded = read_all(source, file, problem);
+    bool loaded = read_all(source, file, namer, problem);
     if (!is_standard_input) {
         close(file);
     }
     return loaded;
 }
 
-struct source *sources_read(struct sources *sources, const char *name, struct problem *problem)
+struct source *sources_read(struct sources *sources, const char *name, enum source_namer namer,
+                            struct problem *problem)
 {
     struct source *source = sources_add(sources, name);
-    return load_source(source, problem) && sources_accept(source, problem) ? source : NULL;
+    return load_source(source, namer, problem) && sources_accept(source, problem) ? source : NULL;
 }

@@ -247,7 +247,7 @@ static void skip_line(struct csv_parser *parser)
 
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem)
 {
-    struct source *source = sources_read(&book->sources, name, problem);
+    struct source *source = sources_read(&book->sources, name, SOURCE_OF_USER, problem);
     if (!source) {
         return false;
     }

@@ -276,7 +276,8 @@ static bool read_file(struct journal_parser *parser, const char *name)
     if (!check_include_limits(parser)) {
         return false;
     }
-    const struct source *source = sources_read(sources, name, parser->problem);
+    enum source_namer namer = parser->file ? SOURCE_INCLUDED : SOURCE_OF_USER;
+    const struct source *source = sources_read(sources, name, namer, parser->problem);
     if (!source && parser->file && parser->problem->code == EXIT_CODE_IO) {
         struct problem reason = *parser->problem;
         return journal_problem(parser, "%.900s", reason.text);
