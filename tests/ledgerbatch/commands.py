@@ -415,6 +415,22 @@ def check_statement(folder):
         check(message in found, f"{words}: {found}")
 
 
+def check_statement_of_late_rollup(folder):
+    """The interest of January is posted in February. Opening and postings add up to closing."""
+    folder.write("l.journal", "account A:Cash  ; group:one\naccount D:Cash  ; group:one\n"
+                 "2024-01-02 x\n  A:Savings  500 USD\n  A:Cash\n"
+                 "2024-01-03 y\n  D:Broken  1 USD\n  D:Cash\n"
+                 "2024-02-02 z\n  A:Savings  3 USD\n  A:Cash\n")  # fmt: skip
+    options = ["--monthly", "accrual=0.12", "--on-quarantine", "fail", "--db", "l.db", "--out", "l", "l.journal"]
+    folder.run("run", "--fail-on", "D:Broken", *options, expect=3)
+    folder.run("retry", "--all", *options)
+    text = folder.run("statement", "A", "--from", "2024-02-01", "--db", "l.db").stdout.decode()
+    sums = {"A:Savings": 0, "A:Cash": 0, "A:Income:Interest": 0}
+    for kind, _, _, _, account, _, amount, balance in (line.split(",") for line in text.splitlines()[1:]):
+        sums[account] += {"opening": 1, "posting": 1, "closing": -1}[kind] * int(amount or balance)
+    check(text.count(",Interest,") == 4 and not any(sums.values()), f"{sums}:\n{text}")
+
+
 def check_control_characters(folder):
     """No text of the input reaches the terminal as a control character."""
     folder.write("c.journal", "2024-01-02 Open \033[31mred\007 \u009b2J \tté\n  A:Cash  1 USD\n  B:Cash\n"
@@ -465,6 +481,7 @@ def main():
         check_transfers(folder)
         check_register(folder)
         check_statement(folder)
+        check_statement_of_late_rollup(folder)
         check_control_characters(folder)
         check_client_depth(folder)
     print("commands: all as they should be")

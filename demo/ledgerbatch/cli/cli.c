@@ -431,6 +431,14 @@ static bool wants_help(int argument_count, char **argument_items)
     return false;
 }
 
+/* The commands that only read a database. */
+static const struct {
+    const char *name;
+    enum cli_command command;
+} readers[] = { { "balances", CLI_BALANCES }, { "status", CLI_STATUS },
+                { "register", CLI_REGISTER }, { "statement", CLI_STATEMENT },
+                { "verify", CLI_VERIFY },     { "trial-balance", CLI_TRIAL_BALANCE } };
+
 bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
 {
     struct arguments arguments = { "ledgerbatch", argument_items, argument_count, 2, problem };
@@ -452,23 +460,10 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     if (strcmp(command, "retry") == 0) {
         return read_run(cli, &arguments, true);
     }
-    if (strcmp(command, "balances") == 0) {
-        return read_database(cli, &arguments, CLI_BALANCES);
-    }
-    if (strcmp(command, "status") == 0) {
-        return read_database(cli, &arguments, CLI_STATUS);
-    }
-    if (strcmp(command, "register") == 0) {
-        return read_database(cli, &arguments, CLI_REGISTER);
-    }
-    if (strcmp(command, "statement") == 0) {
-        return read_database(cli, &arguments, CLI_STATEMENT);
-    }
-    if (strcmp(command, "trial-balance") == 0) {
-        return read_database(cli, &arguments, CLI_TRIAL_BALANCE);
-    }
-    if (strcmp(command, "verify") == 0) {
-        return read_database(cli, &arguments, CLI_VERIFY);
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        if (strcmp(command, readers[i].name) == 0) {
+            return read_database(cli, &arguments, readers[i].command);
+        }
     }
     if (strcmp(command, "generate") == 0) {
         return read_generate(cli, &arguments);

@@ -1,6 +1,22 @@
 /* Owns the pass over all postings; see inspect/pass.h. */
 #include "inspect/pass.h"
 
+#include "inspect/existing.h"
+
+bool pass_begin(struct pass *pass, const char *database, struct problem *problem)
+{
+    pass->store = inspect_open(database, &pass->facts, problem);
+    return pass->store && stored_book_load(&pass->book, pass->store, problem);
+}
+
+bool pass_end(struct pass *pass, bool good, struct problem *problem)
+{
+    buffer_fini(&pass->text);
+    stored_book_fini(&pass->book);
+    store_close(pass->store);
+    return good && inspect_flush(problem);
+}
+
 /* Reads the next transaction whose seq is at least that of the posting. */
 static bool find_transaction(struct store_cursor *transactions, uint32_t seq,
                              struct stored_transaction *transaction, struct problem *problem)
@@ -16,12 +32,12 @@ static bool find_transaction(struct store_cursor *transactions, uint32_t seq,
            stored_book_damaged(problem, "a posting is of no transaction");
 }
 
-bool pass_take_all(struct pass *pass, struct store *store, pass_take take, struct problem *problem)
+bool pass_take_all(struct pass *pass, pass_take take, struct problem *problem)
 {
     struct stored_transaction transaction = { .seq = 0 };
     struct stored_posting posting;
-    struct store_cursor *transactions = store_cursor_open(store, STORE_TRANSACTIONS, problem);
-    struct store_cursor *postings = store_cursor_open(store, STORE_POSTINGS, problem);
+    struct store_cursor *transactions = store_cursor_open(pass->store, STORE_TRANSACTIONS, problem);
+    struct store_cursor *postings = store_cursor_open(pass->store, STORE_POSTINGS, problem);
     enum store_step step = transactions && postings ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(postings, &posting, problem);
@@ -34,15 +50,4 @@ bool pass_take_all(struct pass *pass, struct store *store, pass_take take, struc
     store_cursor_close(postings);
     store_cursor_close(transactions);
     return step == STORE_END;
-}
-
-bool pass_add_posting(struct pass *pass, const struct stored_posting *posting,
-                      struct stored_cell **cell, struct problem *problem)
-{
-    *cell = stored_book_cell(&pass->book, posting->account, posting->commodity);
-    if (!*cell) {
-        return stored_book_damaged(problem, "a posting is of no account or commodity");
-    }
-    return !__builtin_add_overflow((*cell)->running, posting->amount, &(*cell)->running) ||
-           stored_book_damaged(problem, "a balance has too many digits");
 }

@@ -8,6 +8,8 @@
 #include "store/stored_book.h"
 
 struct pass {
+    struct store *store;
+    struct store_facts facts;
     struct stored_book book;
     uint32_t account;  /* of a register */
     uint32_t lane;     /* of a statement */
@@ -20,11 +22,11 @@ struct pass {
 typedef bool (*pass_take)(struct pass *pass, const struct stored_transaction *transaction,
                           const struct stored_posting *posting, struct problem *problem);
 
-/* Calls `take` for each posting. The caller has loaded the book. */
-bool pass_take_all(struct pass *pass, struct store *store, pass_take take, struct problem *problem);
-
-/* Adds a posting to the running balance of its account, and sets *cell to that. */
-bool pass_add_posting(struct pass *pass, const struct stored_posting *posting,
-                      struct stored_cell **cell, struct problem *problem);
+/* Opens the database and loads the names and balances. pass_end() follows in any case. */
+bool pass_begin(struct pass *pass, const char *database, struct problem *problem);
+/* Calls `take` for each posting. */
+bool pass_take_all(struct pass *pass, pass_take take, struct problem *problem);
+/* Closes the database. Returns true if `good`, and all was printed. */
+bool pass_end(struct pass *pass, bool good, struct problem *problem);
 
 #endif

@@ -31,21 +31,12 @@ static void add_register_line(struct pass *pass, const struct stored_transaction
 {
     const struct stored_commodity *commodity = &pass->book.commodities[posting->commodity];
     struct buffer *text = &pass->text;
-    buffer_add_number(text, transaction->seq);
-    buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), transaction->date);
-    text->size += DATE_SIZE;
-    buffer_add_byte(text, ',');
+    entry_place(text, transaction->seq, transaction->date);
     buffer_add_field(text, transaction->code);
     buffer_add_byte(text, ',');
     buffer_add_field(text, transaction->text);
     buffer_add_byte(text, ',');
-    buffer_add_field(text, commodity->symbol);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, posting->amount);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, balance);
-    buffer_add_byte(text, '\n');
+    entry_amounts(text, commodity, posting->amount, balance);
     print_piece(pass, PIECE_SIZE);
 }
 
@@ -53,7 +44,7 @@ static bool take_for_register(struct pass *pass, const struct stored_transaction
                               const struct stored_posting *posting, struct problem *problem)
 {
     struct stored_cell *cell;
-    if (!pass_add_posting(pass, posting, &cell, problem)) {
+    if (!stored_book_add_posting(&pass->book, posting, &cell, problem)) {
         return false;
     }
     if (posting->account == pass->account) {
@@ -80,24 +71,15 @@ static bool find_account(struct pass *pass, const char *name, struct problem *pr
 
 bool inspect_register(const char *database, const char *account, struct problem *problem)
 {
-    struct store_facts facts;
     struct pass pass = { .account = 0 };
-    struct store *store = inspect_open(database, &facts, problem);
-    if (!store) {
-        return false;
-    }
-    bool good =
-        stored_book_load(&pass.book, store, problem) && find_account(&pass, account, problem);
+    bool good = pass_begin(&pass, database, problem) && find_account(&pass, account, problem);
     if (good) {
         buffer_add_text(&pass.text, "seq,date,code,text,commodity,amount,balance\n");
-        good = pass_take_all(&pass, store, take_for_register, problem);
+        good = pass_take_all(&pass, take_for_register, problem);
         print_piece(&pass, 0);
-        inspect_warn(database, &facts, "postings");
+        inspect_warn(database, &pass.facts, "postings");
     }
-    buffer_fini(&pass.text);
-    stored_book_fini(&pass.book);
-    store_close(store);
-    return good && inspect_flush(problem);
+    return pass_end(&pass, good, problem);
 }
 
 /* --- statement --- */
@@ -109,7 +91,7 @@ static bool take_for_statement(struct pass *pass, const struct stored_transactio
     if (transaction->date > pass->day) {
         return true;
     }
-    if (!pass_add_posting(pass, posting, &cell, problem)) {
+    if (!stored_book_add_posting(&pass->book, posting, &cell, problem)) {
         return false;
     }
     if (transaction->date < pass->from_day) {
@@ -160,26 +142,17 @@ static bool find_client(struct pass *pass, const char *name, struct problem *pro
 bool inspect_statement(const char *database, const char *client, uint32_t from_day, uint32_t day,
                        struct problem *problem)
 {
-    struct store_facts facts;
     struct pass pass = { .from_day = from_day, .day = day };
-    struct store *store = inspect_open(database, &facts, problem);
-    if (!store) {
-        return false;
-    }
-    bool good = stored_book_load(&pass.book, store, problem) &&
-                find_client(&pass, client, problem) &&
-                pass_take_all(&pass, store, take_for_statement, problem);
+    bool good = pass_begin(&pass, database, problem) && find_client(&pass, client, problem) &&
+                pass_take_all(&pass, take_for_statement, problem);
     if (good) {
         fputs(STATEMENT_HEADER, stdout);
         print_balances(&pass, "opening", true);
         print_piece(&pass, 0);
         print_balances(&pass, "closing", false);
-        inspect_warn(database, &facts, "postings");
+        inspect_warn(database, &pass.facts, "postings");
     }
-    buffer_fini(&pass.text);
-    stored_book_fini(&pass.book);
-    store_close(store);
-    return good && inspect_flush(problem);
+    return pass_end(&pass, good, problem);
 }
 
 /* --- trial balance --- */
@@ -188,26 +161,19 @@ static bool take_for_trial_balance(struct pass *pass, const struct stored_transa
                                    const struct stored_posting *posting, struct problem *problem)
 {
     struct stored_cell *cell;
-    return transaction->date > pass->day || pass_add_posting(pass, posting, &cell, problem);
+    return transaction->date > pass->day ||
+           stored_book_add_posting(&pass->book, posting, &cell, problem);
 }
 
 bool inspect_trial_balance(const char *database, uint32_t day, struct problem *problem)
 {
-    struct store_facts facts;
     struct pass pass = { .day = day };
-    struct store *store = inspect_open(database, &facts, problem);
-    if (!store) {
-        return false;
-    }
-    bool good = stored_book_load(&pass.book, store, problem) &&
-                pass_take_all(&pass, store, take_for_trial_balance, problem);
+    bool good = pass_begin(&pass, database, problem) &&
+                pass_take_all(&pass, take_for_trial_balance, problem);
     if (good) {
         output_trial_balance(&pass.book, &pass.text);
         print_piece(&pass, 0);
-        inspect_warn(database, &facts, "balances");
+        inspect_warn(database, &pass.facts, "balances");
     }
-    buffer_fini(&pass.text);
-    stored_book_fini(&pass.book);
-    store_close(store);
-    return good && inspect_flush(problem);
+    return pass_end(&pass, good, problem);
 }

@@ -207,16 +207,17 @@ static void add_close_line(struct output_scan *scan, const struct stored_posting
 static bool check_posting(struct output_scan *scan, struct problem *problem)
 {
     struct stored_posting *posting = &scan->posting;
-    struct stored_cell *cell = stored_book_cell(&scan->book, posting->account, posting->commodity);
-    if (!cell ||
-        (posting->price.size > 0 && posting->price_commodity >= scan->book.commodity_count)) {
+    struct stored_cell *cell;
+    if (posting->price.size > 0 && posting->price_commodity >= scan->book.commodity_count) {
         return stored_book_damaged(problem, "a posting is of no account or commodity");
     }
     if (!amount_fits(posting->amount)) {
         return stored_book_damaged(problem, "a posting has more digits than an amount has");
     }
-    if (__builtin_add_overflow(cell->running, posting->amount, &cell->running) ||
-        (posting->has_balance && cell->running != posting->balance)) {
+    if (!stored_book_add_posting(&scan->book, posting, &cell, problem)) {
+        return false;
+    }
+    if (posting->has_balance && cell->running != posting->balance) {
         return stored_book_damaged(problem, "a running balance does not add up");
     }
     posting->balance = cell->running;
@@ -264,11 +265,7 @@ void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint
     struct slice file = { "", 0 };
     uint32_t line = 0;
     scan->options->places.find(scan->options->places.context, seq, &file, &line);
-    buffer_add_number(text, seq);
-    buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), date);
-    text->size += DATE_SIZE;
-    buffer_add_byte(text, ',');
+    entry_place(text, seq, date);
     buffer_add_field(text, file);
     buffer_add_byte(text, ',');
     buffer_add_number(text, line);
@@ -288,11 +285,7 @@ bool scan_check_end(struct output_scan *scan, struct problem *problem)
     if (scan->has_posting || scan->has_closing || scan->has_refusal || scan->has_missing) {
         return stored_book_damaged(problem, "rows of no transaction");
     }
-    for (size_t i = 0; i < scan->book.cell_count; i++) {
-        if (scan->book.cells[i].running != scan->book.cells[i].balance) {
-            return stored_book_damaged(problem, "a balance is not what its postings add up to");
-        }
-    }
-    return totals_finish(&scan->totals, scan->store, &scan->book, scan->options->is_partial,
+    return stored_book_check_balances(&scan->book, problem) &&
+           totals_finish(&scan->totals, scan->store, &scan->book, scan->options->is_partial,
                          problem);
 }

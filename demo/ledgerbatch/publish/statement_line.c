@@ -1,7 +1,6 @@
 /* Owns the lines of a statement. */
 #include "publish/statement_line.h"
 
-#include "base/syntax.h"
 #include "store/entry.h"
 
 void statement_line_posting(struct buffer *text, const struct stored_book *book,
@@ -10,21 +9,12 @@ void statement_line_posting(struct buffer *text, const struct stored_book *book,
 {
     const struct stored_commodity *commodity = &book->commodities[posting->commodity];
     buffer_add_text(text, "posting,");
-    buffer_add_number(text, posting->seq);
-    buffer_add_byte(text, ',');
-    date_write(buffer_room(text, DATE_SIZE), transaction->date);
-    text->size += DATE_SIZE;
-    buffer_add_byte(text, ',');
+    entry_place(text, posting->seq, transaction->date);
     buffer_add_field(text, transaction->text);
     buffer_add_byte(text, ',');
     buffer_add_field(text, book->accounts[posting->account].name);
     buffer_add_byte(text, ',');
-    buffer_add_field(text, commodity->symbol);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, posting->amount);
-    buffer_add_byte(text, ',');
-    entry_number(text, commodity, balance);
-    buffer_add_byte(text, '\n');
+    entry_amounts(text, commodity, posting->amount, balance);
 }
 
 void statement_line_balance(struct buffer *text, const struct stored_book *book, const char *kind,

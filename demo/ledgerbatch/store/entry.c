@@ -102,3 +102,23 @@ void entry_posting(struct buffer *buffer, struct slice account,
     }
     buffer_add_byte(buffer, '\n');
 }
+
+void entry_place(struct buffer *text, uint32_t seq, uint32_t date)
+{
+    buffer_add_number(text, seq);
+    buffer_add_byte(text, ',');
+    date_write(buffer_room(text, DATE_SIZE), date);
+    text->size += DATE_SIZE;
+    buffer_add_byte(text, ',');
+}
+
+void entry_amounts(struct buffer *text, const struct stored_commodity *commodity, int64_t amount,
+                   int64_t balance)
+{
+    buffer_add_field(text, commodity->symbol);
+    buffer_add_byte(text, ',');
+    entry_number(text, commodity, amount);
+    buffer_add_byte(text, ',');
+    entry_number(text, commodity, balance);
+    buffer_add_byte(text, '\n');
+}

@@ -25,4 +25,10 @@ void entry_sample(struct buffer *buffer, const struct stored_commodity *commodit
 /* Writes a symbol, in quotes if it needs them. */
 void entry_symbol(struct buffer *buffer, struct slice symbol);
 
+/* Adds the fields SEQ,DATE, with a comma behind. */
+void entry_place(struct buffer *text, uint32_t seq, uint32_t date);
+/* Adds the fields COMMODITY,AMOUNT,BALANCE and a newline. */
+void entry_amounts(struct buffer *text, const struct stored_commodity *commodity, int64_t amount,
+                   int64_t balance);
+
 #endif

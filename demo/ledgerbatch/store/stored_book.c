@@ -179,3 +179,24 @@ void stored_book_fini(struct stored_book *book)
     cell_index_fini(&book->index);
     *book = (struct stored_book){ 0 };
 }
+
+bool stored_book_add_posting(const struct stored_book *book, const struct stored_posting *posting,
+                             struct stored_cell **cell, struct problem *problem)
+{
+    *cell = stored_book_cell(book, posting->account, posting->commodity);
+    if (!*cell) {
+        return stored_book_damaged(problem, "a posting is of no account or commodity");
+    }
+    return !__builtin_add_overflow((*cell)->running, posting->amount, &(*cell)->running) ||
+           stored_book_damaged(problem, "a running balance does not add up");
+}
+
+bool stored_book_check_balances(const struct stored_book *book, struct problem *problem)
+{
+    for (size_t i = 0; i < book->cell_count; i++) {
+        if (book->cells[i].running != book->cells[i].balance) {
+            return stored_book_damaged(problem, "a balance is not what its postings add up to");
+        }
+    }
+    return true;
+}

@@ -36,6 +36,12 @@ void stored_book_fini(struct stored_book *book);
 struct stored_cell *stored_book_cell(const struct stored_book *book, uint32_t account,
                                      uint32_t commodity);
 
+/* Adds a posting to the running balance of its account, and sets *cell to that. */
+bool stored_book_add_posting(const struct stored_book *book, const struct stored_posting *posting,
+                             struct stored_cell **cell, struct problem *problem);
+/* Checks that all balances are the sums of the postings that were added. */
+bool stored_book_check_balances(const struct stored_book *book, struct problem *problem);
+
 /* Sets the problem "the database is damaged" with a reason. Always returns false. */
 bool stored_book_damaged(struct problem *problem, const char *what);
 
