@@ -138,6 +138,17 @@ def check_sums(binary, folder, database):
         books.check(message in found.stderr.decode(), f"{change}: {found.stderr.decode()}")
 
 
+def check_vacuum(binary, folder, database, head):
+    """The places of the rows in the file do not count."""
+    copy = folder / "vacuum.db"
+    shutil.copy(database, copy)
+    connection = sqlite3.connect(copy)
+    connection.execute("PRAGMA page_size = 4096")
+    connection.execute("VACUUM")
+    connection.close()
+    books.run(binary, "verify", "--db", copy, "--head", head)
+
+
 def check_older_copy(binary, folder, head):
     """Yesterday's database is whole, but has another head."""
     shorter = folder / "shorter.journal"
@@ -177,6 +188,7 @@ def main():
                                   folder / "v.journal")  # fmt: skip
                 books.check(head_of(again) == head, "a second run prints the same head")
                 check_sums(binary, folder, database)
+                check_vacuum(binary, folder, database, head)
                 check_older_copy(binary, folder, head)
                 check_usage(binary, database, head)
         connection = sqlite3.connect(database)

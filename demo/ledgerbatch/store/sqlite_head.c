@@ -11,29 +11,29 @@ static const char schema_text[] =
     " WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name";
 static const char meta_text[] = "SELECT name, value FROM meta ORDER BY name";
 
-static void hash_number(struct sha256 *hash, uint64_t number)
+/* Hashes a type and a number, which is a value, a size or a count. */
+static void hash_number(struct sha256 *hash, int type, uint64_t number)
 {
-    uint8_t bytes[8];
+    uint8_t bytes[9] = { (uint8_t)type };
     for (int i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(number >> (8 * i));
+        bytes[1 + i] = (uint8_t)(number >> (8 * i));
     }
     sha256_update(hash, bytes, sizeof bytes);
 }
 
-/* Hashes the type first, and the length of a text, so that no two rows look alike. */
+/* Hashes the type first, and the size of a text, so that no two rows look alike. */
 static void hash_value(struct sha256 *hash, sqlite3_stmt *query, int column)
 {
     int type = sqlite3_column_type(query, column);
-    hash_number(hash, (uint64_t)type);
     if (type == SQLITE_INTEGER) {
-        hash_number(hash, (uint64_t)sqlite3_column_int64(query, column));
-    } else if (type != SQLITE_NULL) {
-        const void *bytes = sqlite3_column_blob(query, column);
-        size_t size = (size_t)sqlite3_column_bytes(query, column);
-        hash_number(hash, size);
-        if (size > 0) {
-            sha256_update(hash, bytes, size);
-        }
+        hash_number(hash, type, (uint64_t)sqlite3_column_int64(query, column));
+        return;
+    }
+    const void *bytes = sqlite3_column_blob(query, column);
+    size_t size = (size_t)sqlite3_column_bytes(query, column);
+    hash_number(hash, type, size);
+    if (size > 0) {
+        sha256_update(hash, bytes, size);
     }
 }
 
@@ -54,7 +54,7 @@ static bool hash_rows(struct sha256 *hash, struct store *store, const char *text
         }
         count++;
     }
-    hash_number(hash, count);
+    hash_number(hash, 0, count);
     if (step != SQLITE_DONE) {
         store_i_fail(store, problem);
     }
@@ -66,7 +66,7 @@ bool store_read_head(struct store *store, char head[SHA256_TEXT_SIZE], struct pr
 {
     struct sha256 hash;
     sha256_init(&hash);
-    hash_number(&hash, STORE_I_FORMAT_VERSION);
+    hash_number(&hash, 0, STORE_I_FORMAT_VERSION);
     if (!hash_rows(&hash, store, schema_text, problem) ||
         !hash_rows(&hash, store, meta_text, problem)) {
         return false;
