@@ -24,9 +24,10 @@ LANEPOOL_C_BEGIN
 
 /** How a task ended. */
 typedef struct lanepool_result {
-    lanepool_status status; /**< OK, FAILED, CANCELLED, ABANDONED, POISONED or TIMED_OUT */
-    int code;               /**< what the function returned; 0 if it has not failed */
-    void *value;            /**< what lanepool_run_set_result() has set, or NULL */
+    lanepool_status
+        status;  /**< OK, FAILED, CANCELLED, ABANDONED, POISONED, TIMED_OUT or UNWRITTEN */
+    int code;    /**< what the function returned; 0 if it has not failed */
+    void *value; /**< what lanepool_run_set_result() has set, or NULL */
 } lanepool_result;
 
 /** Called once when a future completes. @param result Valid during the call. */

@@ -12,6 +12,7 @@
 #include "lanepool/check.h"
 #include "lanepool/future.h"
 #include "lanepool/inspect.h"
+#include "lanepool/journal.h"
 #include "lanepool/key.h"
 #include "lanepool/pool.h"
 #include "lanepool/replay.h"

@@ -214,7 +214,7 @@ struct deleter {
         while ((status = lanepool_pool_destroy_now(pool)) == LANEPOOL_NO_RESOURCE) {
             std::this_thread::yield();
         }
-        if (status != LANEPOOL_OK) {
+        if (status != LANEPOOL_OK && status != LANEPOOL_UNWRITTEN) {
             std::terminate(); // a task destroys its own pool
         }
     }
@@ -251,7 +251,7 @@ public:
         future taken(std::move(*this));
         detail::state<T> &state = *taken.state_;
         bool has_run = result.status == LANEPOOL_OK || result.status == LANEPOOL_FAILED ||
-                       result.status == LANEPOOL_ABANDONED;
+                       result.status == LANEPOOL_ABANDONED || result.status == LANEPOOL_UNWRITTEN;
         if (!has_run) {
             lanepool_status why = state.why.load(std::memory_order_relaxed);
             throw cancelled(why == LANEPOOL_OK ? result.status : why);
@@ -380,10 +380,11 @@ public:
         return status == LANEPOOL_OK ? lanepool_pool_await(handle(), detail::wait_ns(wait_max))
                                      : status;
     }
-    /** Drains and ends the pool; see lanepool_pool_destroy(). If not OK, there is still a pool. */
+    /** Drains and ends the pool; see lanepool_pool_destroy(). If neither OK nor UNWRITTEN, there is
+     * still a pool. The destructor does not report UNWRITTEN. */
     [[nodiscard]] lanepool_status close() noexcept {
         lanepool_status status = lanepool_pool_destroy(handle());
-        if (status == LANEPOOL_OK) {
+        if (status == LANEPOOL_OK || status == LANEPOOL_UNWRITTEN) {
             handle_.release();
         }
         return status;

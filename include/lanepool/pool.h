@@ -11,6 +11,7 @@
 
 #include "lanepool/check.h"
 #include "lanepool/future.h"
+#include "lanepool/journal.h"
 #include "lanepool/status.h"
 #include "lanepool/task.h"
 
@@ -175,8 +176,9 @@ typedef struct lanepool_options {
     const char *const *tag_names;  /**< each may be NULL; must outlive the pool and snapshots */
     size_t tag_name_count;         /**< their number */
     bool drain_waits_for_delayed;  /**< a drain waits for delayed tasks; false: it cancels them */
-    const char *name; /**< of threads: "name/0" (a worker), "name/clock", "name/keeper", cut to 15
-                           bytes; NULL or "": as the thread that starts them */
+    const char
+        *name; /**< of threads: "name/0" (a worker), "name/clock", "name/keeper", "name/journal",
+                  cut to 15 bytes; NULL or "": as the thread that starts them */
     lanepool_worker_start_fn worker_start;     /**< may be NULL */
     lanepool_worker_stop_fn worker_stop;       /**< may be NULL */
     lanepool_slow_task_fn on_slow_task;        /**< may be NULL */
@@ -208,6 +210,7 @@ typedef struct lanepool_options {
     uint64_t search_ns; /**< how long an idle worker searches before it sleeps. It does so only if
                              its last idle times were short. More: shorter waits, more CPU time; 0:
                              20,000 */
+    const lanepool_journal_options *journal; /**< NULL: no journal. Read during the creation only */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -220,7 +223,7 @@ typedef struct lanepool_options {
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0           \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0        \
     }
 
 /**
@@ -229,8 +232,8 @@ typedef struct lanepool_options {
  * @param options NULL for all defaults; read during the call only.
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_INVALID pool is NULL; an option is unknown or out of range; a time is set
- *     without its callback; an allocator lacks a function, or contexts their `open`; the system
- *     refuses stacks of `worker_stack_size`.
+ *     without its callback; an allocator lacks a function, contexts their `open`, or a journal its
+ * `write`; the system refuses stacks of `worker_stack_size`.
  * @also UNSUPPORTED, NOMEM, NO_RESOURCE. @threads Any thread. @complexity O(workers).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
@@ -241,6 +244,7 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * lanepool_pool_shutdown_now() it waits for running tasks only. No other thread may use the pool or
  * its lane handles during or after the call. Other threads may complete detached tasks, wait for
  * futures, and cancel futures and timers; these may outlive the pool. See docs/shutdown.md.
+ * @retval LANEPOOL_UNWRITTEN   The pool is freed, but a write of its journal has failed.
  * @retval LANEPOOL_DEADLOCK    Called inside a task or callback of the pool; nothing has changed.
  * @retval LANEPOOL_PARKED      Shut down, but failures hold up the rest: as for
  *                              lanepool_pool_await(); then call again.
@@ -254,7 +258,7 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  * Ends the pool at once, waits for the running tasks, and frees the pool. Tasks that have not
  * started are cancelled, unless an earlier lanepool_pool_shutdown_now() hands them back; parked
  * tasks end. Other rules as for lanepool_pool_destroy().
- * @retval LANEPOOL_DEADLOCK,LANEPOOL_NO_RESOURCE As for lanepool_pool_destroy().
+ * @retval LANEPOOL_UNWRITTEN,LANEPOOL_DEADLOCK,LANEPOOL_NO_RESOURCE As for lanepool_pool_destroy().
  * @threads Any thread outside the pool's tasks; blocks. @complexity O(tasks), and as for
  *     lanepool_pool_destroy().
  */
@@ -365,6 +369,7 @@ lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, v
  * @retval LANEPOOL_PARKED Failures hold up the rest: resolve all tasks that lanepool_pool_parked()
  *     lists and resume the lanes that failures have paused, or call lanepool_pool_shutdown_now().
  *     Then wait again. Never with wait_max_ns 0. See docs/failures.md.
+ * @retval LANEPOOL_UNWRITTEN It has terminated, but a write of its journal has failed.
  * @retval LANEPOOL_TIMED_OUT Not yet; wait again.
  * @retval LANEPOOL_DEADLOCK Called inside a task or callback of the pool.
  * @also INVALID, NO_RESOURCE, FORKED. @threads Any thread; may block.
@@ -373,9 +378,10 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns);
 
 /**
- * Waits until all tasks accepted before this call have finished. The pool continues. Delayed tasks
- * that are not due do not count.
+ * Waits until all tasks accepted before this call have finished; with a journal, until they are
+ * written. The pool continues. Delayed tasks that are not due do not count.
  * @retval LANEPOOL_OK        They have finished, and their callbacks have returned.
+ * @retval LANEPOOL_UNWRITTEN They have finished, but a write of the journal has failed.
  * @retval LANEPOOL_PARKED    Failures hold up all that is left, as for lanepool_pool_await().
  * @retval LANEPOOL_TIMED_OUT Not yet; wait again.
  * @retval LANEPOOL_DEADLOCK  Called inside a task or callback of the pool.
@@ -457,7 +463,7 @@ typedef struct lanepool_worker_stats {
 /** Counters of a pool, since it was created, and its state now. */
 typedef struct lanepool_stats {
     uint64_t accepted;          /**< accepted tasks; delayed ones from when they are due */
-    uint64_t finished;          /**< tasks that have ended */
+    uint64_t finished;          /**< tasks that have ended; with a journal, and are written */
     uint64_t pending;           /**< accepted, unfinished tasks */
     uint64_t ready;             /**< pending tasks that only wait for a worker */
     uint64_t latched_lanes;     /**< lanes blocked by a rollup that waits for other lanes */

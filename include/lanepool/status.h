@@ -84,7 +84,8 @@ LANEPOOL_API const char *lanepool_version(void);
     X(PARKED, 15, "only parked tasks, and tasks behind them, remain")              \
     X(POISONED, 16, "the task was not run: it had a place in a poisoned lane")     \
     X(UNSUPPORTED, 17, "not offered together; docs/features.md says what is")      \
-    X(NO_CONTEXT, 18, "the key's context could not be opened")
+    X(NO_CONTEXT, 18, "the key's context could not be opened")                     \
+    X(UNWRITTEN, 19, "tasks have run, and the journal may not have stored them")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

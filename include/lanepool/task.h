@@ -365,6 +365,7 @@ LANEPOOL_API bool lanepool_detached_is_cancelled(const lanepool_detached *detach
  * @param run The call that this thread is in, of a pool with lanes per key.
  * @param key A key or a lane handle that the task claims.
  * @retval LANEPOOL_INVALID run is NULL, or the task does not have that lane.
+ * @retval LANEPOOL_NOMEM  No memory for the journal's entry; nothing has changed.
  * @also UNSUPPORTED, DEADLOCK, NO_RESOURCE. @threads The thread of the call; waits for routing.
  *     @complexity O(claims of the task).
  */

@@ -27,7 +27,11 @@ enum {
     LANEPOOL_I_SCOPE_AS_CHAIN = 18,       /* a key's tasks are compared only up to a conflict */
     LANEPOOL_I_RUNS_CANCELLED = 19,       /* a cancelled task's function is called */
     LANEPOOL_I_MODES_MIXED = 20,          /* a COMMUTING task runs beside a SHARED one */
-    LANEPOOL_I_PLANTED_COUNT = 20
+    LANEPOOL_I_NUMBERED_LATE = 21,        /* an entry is appended after the lanes' release */
+    LANEPOOL_I_PART_SETTLES = 22,         /* the entry of a lane settles the task's ticket */
+    LANEPOOL_I_COMPLETES_UNWRITTEN = 23,  /* a future completes before the entry is written */
+    LANEPOOL_I_ONE_USER = 24,             /* a written task is disposed of while it is released */
+    LANEPOOL_I_PLANTED_COUNT = 24
 };
 
 #if defined(LANEPOOL_PLANTED)

@@ -64,3 +64,8 @@ void lanepool_i_thread_name_keeper(const char *pool_name)
 {
     name_thread(pool_name, "/keeper");
 }
+
+void lanepool_i_thread_name_journal(const char *pool_name)
+{
+    name_thread(pool_name, "/journal");
+}

@@ -56,8 +56,8 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
  * - WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the future belongs
  *   to the canceller, and end->future stays NULL. Otherwise its future has cancelled it. See
  *   cancel.c.
- * - ENDED: the task ends with this result without being called to run. This is a stopped run of a
- *   periodic task, a task not to be retried, or one that a poisoned lane refuses.
+ * - ENDED_UNCALLED: the task ends with this result without being called to run. This is a stopped
+ * run of a periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
  * Where tasks are reaped, a canceller may find a task's entries after it has left the thread's
  * running list. The countdown then says that it has started. It is set before retention.word is
@@ -78,13 +78,13 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
         return LANEPOOL_I_CALLED;
     for (size_t i = 0; pool->slots.refuses_start[i] != NULL; i++)
         if (pool->slots.refuses_start[i]->refuses_start(task, &end->result))
-            return LANEPOOL_I_ENDED;
+            return LANEPOOL_I_ENDED_UNCALLED;
     const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
     if (attempts != NULL && attempts->is_refused) {
         if (!lanepool_i_future_give_up(end->future))
             return LANEPOOL_I_WAS_CANCELLED;
         refuse_poisoned(record, task, end);
-        return LANEPOOL_I_ENDED;
+        return LANEPOOL_I_ENDED_UNCALLED;
     }
     bool starts = lanepool_i_future_start(end->future);
     if (!starts)
@@ -95,7 +95,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     }
     end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
-    return LANEPOOL_I_ENDED;
+    return LANEPOOL_I_ENDED_UNCALLED;
 }
 
 /* Starts a simple task; returns false if the task is none, or was cancelled. */

@@ -41,6 +41,9 @@ void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record 
 void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
                                    lanepool_cancelled_fn cancelled, void *context,
                                    lanepool_status why);
+/* Completes a future, if it is not NULL. */
+void lanepool_i_run_complete(lanepool_i_thread_record *record, lanepool_future *future,
+                             const lanepool_result *result);
 /* Completes the future of a cancelled task with this status, if it is not NULL. */
 void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
                                        lanepool_status status);

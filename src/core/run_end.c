@@ -18,6 +18,13 @@ static void release_pump_member(const lanepool_i_task *task)
         lanepool_i_future_release(task->as.wide.future);
 }
 
+/* Returns true if a feature disposes of the task later. */
+static bool is_postponed(lanepool_pool *pool, lanepool_i_task *task, bool silently)
+{
+    const lanepool_i_feature *feature = pool->slots.postpones[0];
+    return feature != NULL && feature->postpones(pool, task, silently);
+}
+
 static bool recycle_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task)
 {
@@ -32,6 +39,8 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    lanepool_i_task *task, uint64_t word)
 {
+    if (is_postponed(pool, task, false))
+        return;
     if (recycle_block(pool, record, task)) {
         lanepool_i_run_count_finished(pool, record, word);
         return;
@@ -79,6 +88,8 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
         lanepool_i_run_dispose_plain(pool, record, task, word);
         return;
     }
+    if (is_postponed(pool, task, true))
+        return;
     lanepool_i_features_dispose(pool, record, task);
     release_pump_member(task);
     lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
@@ -96,6 +107,14 @@ static void complete_future(lanepool_i_thread_record *record, const lanepool_i_e
     lanepool_i_future_complete(end->future, record, &end->result);
     record->callbacks--;
     lanepool_i_note_callback_ends(&load_relaxed(&record->pool)->notes);
+}
+
+/* Returns true if a feature completes the future later. */
+static bool is_completed_later(lanepool_pool *pool, lanepool_i_task *task,
+                               const lanepool_result *result, bool was_called, bool has_lanes)
+{
+    const lanepool_i_feature *feature = pool->slots.ended[0];
+    return feature != NULL && feature->ended(pool, task, result, was_called, has_lanes);
 }
 
 /* --- ending a task --- */
@@ -134,15 +153,15 @@ static LANEPOOL_I_COLD bool take_failed(lanepool_pool *pool, lanepool_i_thread_r
     return taken;
 }
 
-/* Ends a task, unless it is retried or parked. Leaves the tasks that became ready in the grants,
- * unless a callback might delay them.
+/* Ends a task whose function was called in this attempt, or was not; unless it is retried or
+ * parked. Leaves the tasks that became ready in the grants, unless a callback might delay them.
  *
  * Without `has_lanes` a receiver has the task's lanes, and they are not released. The task's
  * entries still name them, since a census may be reading the task, but it does not have them any
  * more. */
 static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_task *task, const lanepool_i_ending *end, bool has_lanes,
-                               lanepool_i_grants *grants)
+                               lanepool_i_task *task, const lanepool_i_ending *end, bool was_called,
+                               bool has_lanes, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     *grants = lanepool_i_no_grants(record->ring);
@@ -154,12 +173,16 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
     if (end->result.status != LANEPOOL_OK)
         lanepool_i_run_report_failure(pool, record, task, &end->result, true);
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
+    bool is_later = !PLANTED(NUMBERED_LATE) &&
+                    is_completed_later(pool, task, &end->result, was_called, has_lanes);
     if (has_lanes)
         pool->rule->finish(pool, record, task, grants);
     lanepool_i_count_grants(record, grants);
     if (queue_first)
         lanepool_i_router_put_ready(pool, record, &grants->ready);
-    if (end->future != NULL)
+    if (PLANTED(NUMBERED_LATE))
+        is_later = is_completed_later(pool, task, &end->result, was_called, has_lanes);
+    if (end->future != NULL && !is_later)
         complete_future(record, end);
     if (pool->rule->reap == NULL)
         dispose_task(pool, record, task, word);
@@ -228,7 +251,7 @@ static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
     bool detached = lanepool_i_call_record_is_detached(end->call);
     lanepool_i_task *receiver = lanepool_i_call_record_end(pool, end->call);
     lanepool_i_count_up(&record->readied, receiver != NULL);
-    settle_task(pool, record, task, end, receiver == NULL, grants);
+    settle_task(pool, record, task, end, true, receiver == NULL, grants);
     if (receiver != NULL)
         lanepool_i_grants_add(grants, receiver);
     if (detached) {
@@ -259,7 +282,7 @@ void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record 
     if (call != NULL) {
         settle_with_record(pool, record, task, &end, &grants);
     } else {
-        settle_task(pool, record, task, &end, true, &grants);
+        settle_task(pool, record, task, &end, false, true, &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }
     lanepool_i_lifecycle_attend(pool, record);
@@ -271,8 +294,8 @@ void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     if (outcome == LANEPOOL_I_SIMPLE_SUCCEEDED)
         end_simple_success(pool, record, task, end, grants);
-    else if (outcome == LANEPOOL_I_ENDED)
-        settle_task(pool, record, task, end, true, grants);
+    else if (outcome == LANEPOOL_I_ENDED || outcome == LANEPOOL_I_ENDED_UNCALLED)
+        settle_task(pool, record, task, end, outcome == LANEPOOL_I_ENDED, true, grants);
     else if (outcome == LANEPOOL_I_RETURNED_WITH_RECORD)
         return_with_record(pool, record, task, end, grants);
     else
@@ -295,12 +318,18 @@ void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
     lanepool_i_note_callback_ends(notes);
 }
 
+void lanepool_i_run_complete(lanepool_i_thread_record *record, lanepool_future *future,
+                             const lanepool_result *result)
+{
+    lanepool_i_ending end = { future, *result, NULL };
+    if (future != NULL)
+        complete_future(record, &end);
+}
+
 void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
                                        lanepool_status status)
 {
-    lanepool_i_ending end = { future, { status, 0, NULL }, NULL };
-    if (future != NULL)
-        complete_future(record, &end);
+    lanepool_i_run_complete(record, future, &(lanepool_result){ status, 0, NULL });
 }
 
 void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -309,6 +338,7 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_ending end = { task->as.wide.future, *result, NULL };
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
-    complete_future(record, &end);
+    if (!is_completed_later(pool, task, result, true, true))
+        complete_future(record, &end);
     lanepool_i_run_dispose(pool, record, task);
 }

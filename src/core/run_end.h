@@ -21,6 +21,7 @@ typedef enum lanepool_i_outcome {
     LANEPOOL_I_PLAIN_SUCCEEDED,      /* a plain task's function has returned 0 */
     LANEPOOL_I_SIMPLE_SUCCEEDED,     /* a simple task's has (task.h); the result is in `ending` */
     LANEPOOL_I_ENDED,                /* the task ends now, with the result in `ending` */
+    LANEPOOL_I_ENDED_UNCALLED,       /* as ENDED, and this attempt has not called the function */
     LANEPOOL_I_RETURNED_WITH_RECORD, /* the function has returned; its call has a record */
     LANEPOOL_I_WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 } lanepool_i_outcome;

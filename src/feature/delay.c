@@ -4,6 +4,7 @@
 #include "core/submit_later.h"
 #include "core/task_check.h"
 #include "feature/delay_every.h"
+#include "feature/journal.h"
 #include "feature/lane_limit.h"
 #include "feature/retry.h"
 #include "future/expiry.h"
@@ -129,6 +130,7 @@ void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_run_call_release(record, callbacks.release, task->context);
     give_back_claims(pool, record, task);
     lanepool_i_lane_limits_end_charge(pool, record, task);
+    lanepool_i_journal_drop(pool, record, task);
     lanepool_i_retry_end_reservation(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_return_to_waiting(&pool->admission);

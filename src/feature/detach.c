@@ -6,6 +6,7 @@
 #include "core/submit_later.h"
 #include "core/task_check.h"
 #include "feature/context.h"
+#include "feature/journal.h"
 #include "feature/retry.h"
 #include "future/expiry.h"
 #include "future/member.h"
@@ -110,6 +111,7 @@ struct early_release {
     lanepool_i_task *task;
     lanepool_i_call_record *call; /* NULL if it uses no context */
     lanepool_key key;
+    lanepool_i_journal_part part;
     bool found;
 };
 
@@ -136,11 +138,15 @@ lanepool_status lanepool_run_release(lanepool_run *run, lanepool_key key)
         return LANEPOOL_FORKED;
     if (run->record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    struct early_release early_release = { run->task, run->call, key, false };
+    struct early_release early_release = { run->task, run->call, key, { NULL, NULL }, false };
+    if (!lanepool_i_journal_begin_release(run->pool, run->record, run->task, key,
+                                          &early_release.part))
+        return LANEPOOL_NOMEM;
     lanepool_status status = lanepool_i_control_call(run->pool, run->record, UINT64_MAX,
                                                      release_lane_early, &early_release);
     if (early_release.found)
         lanepool_i_retry_released_lane(run->pool, run->task);
+    lanepool_i_journal_end_release(run->pool, run->record, &early_release.part);
     return status == LANEPOOL_OK && !early_release.found ? LANEPOOL_INVALID : status;
 }
 

@@ -23,6 +23,7 @@
 #include "base/misuse.h"
 #include "feature/context_table.h"
 #include "feature/delay.h"
+#include "feature/journal.h"
 #include "route/pool.h"
 
 /* When the clock begins: no moment is 0. */
@@ -195,9 +196,12 @@ static void advance_to(lanepool_i_driver *driver, uint64_t then_ns)
         ;
 }
 
-/* Advances the clock to the next timer, and serves it. Returns false if there is none by then. */
+/* Writes the journal's entries; or advances the clock to the next timer, and serves it. Returns
+ * false if there is none by then. */
 static bool pass_time(struct steps *steps, uint64_t until_ns)
 {
+    if (lanepool_i_journal_step(steps->pool))
+        return true;
     uint64_t next_ns = next_timers_due(steps->pool);
     if (next_ns == UINT64_MAX || next_ns > until_ns) {
         if (until_ns != UINT64_MAX)
@@ -220,6 +224,12 @@ static bool close_contexts(lanepool_pool *pool)
     return true;
 }
 
+/* The seed draws when they are written. */
+static bool has_entries(const lanepool_pool *pool)
+{
+    return pool->journal != NULL && !lanepool_i_journal_is_drained(pool);
+}
+
 /* A thread has one record for each pool, so its own one leaves its list for the step. */
 static bool run_step(lanepool_pool *pool)
 {
@@ -236,7 +246,9 @@ static bool make_step(struct steps *steps)
         serve_timers(steps);
         return true;
     }
-    return run_step(pool) || close_contexts(pool);
+    if (has_entries(pool) && draw_number(steps, 2) == 0)
+        return lanepool_i_journal_step(pool);
+    return run_step(pool) || lanepool_i_journal_step(pool) || close_contexts(pool);
 }
 
 /* Acquire and release: a step happens after all steps before it, whichever threads made them. */

@@ -26,6 +26,7 @@
     X(TIMERS, "a timer heap's")              \
     X(ADMISSION, "a pool's admission")       \
     X(LANE_QUOTAS, "lane quotas'")           \
+    X(JOURNAL, "a journal's")                \
     X(THREAD_RECORDS, "thread records'")     \
     X(OVERFLOW, "the overflow list's")       \
     X(RINGS, "the event rings'")             \

@@ -3,8 +3,8 @@
  *
  * - Retry is the first, since it decides how large the task's member is.
  * - A deadline is judged before the watchdog looks for slow tasks.
- * - Priorities have room for each entry, so they come after the other features with room: limits
- * and checks of accesses.
+ * - The journal's room is found without a search, so it comes before the other features with room.
+ * - Priorities have room for each entry, so they come after these.
  */
 #include "pool/features.h"
 
@@ -12,6 +12,7 @@
     X(retry)        \
     X(deadline)     \
     X(poison)       \
+    X(journal)      \
     X(lane_limit)   \
     X(accesses)     \
     X(priority)     \

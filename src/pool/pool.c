@@ -14,6 +14,7 @@
 #include "feature/context.h"
 #include "feature/delay.h"
 #include "feature/failures.h"
+#include "feature/journal.h"
 #include "feature/lane_limit.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
@@ -98,8 +99,9 @@ static lanepool_status init_parts(lanepool_pool *pool)
     if (!init_workers(pool))
         goto fini_limits;
     if (init_worker_records(pool) && lanepool_i_accesses_init(pool) &&
-        lanepool_i_contexts_init(pool))
+        lanepool_i_journal_init(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
+    lanepool_i_journal_fini(pool);
     lanepool_i_accesses_fini(pool);
     lanepool_i_workers_fini(&pool->workers);
 fini_limits:
@@ -132,6 +134,7 @@ static void fini_parts(lanepool_pool *pool)
 {
     lanepool_i_watchdog_fini(pool->watchdog);
     lanepool_i_contexts_fini(pool);
+    lanepool_i_journal_fini(pool);
     lanepool_i_accesses_fini(pool);
     lanepool_i_workers_fini(&pool->workers);
     lanepool_i_lane_limits_fini(pool);
@@ -160,10 +163,12 @@ static lanepool_status start_threads(lanepool_pool *pool)
     }
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
-        !(lanepool_i_contexts_start(pool) && lanepool_i_workers_start(&pool->workers)))
+        !(lanepool_i_journal_start(pool) && lanepool_i_contexts_start(pool) &&
+          lanepool_i_workers_start(&pool->workers)))
         status = LANEPOOL_NO_RESOURCE;
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
+    lanepool_i_journal_join(pool);
     lanepool_i_timers_end(&pool->delays->timers);
     lanepool_i_timers_join(&pool->delays->timers);
     fini_parts(pool);
@@ -176,12 +181,20 @@ static bool notify_caller_or_pump(lanepool_pool *pool, lanepool_i_task *task)
                                              : lanepool_i_caller_notify(pool, task);
 }
 
+/* It may have been stopped before. */
+static void stop_without_hand_back(lanepool_pool *pool)
+{
+    lanepool_status status = lanepool_pool_shutdown_now(pool, NULL, NULL);
+    (void)status;
+}
+
 static const lanepool_i_router_host host = {
     .check_counters = lanepool_i_pool_check_counters,
     .notify_caller = notify_caller_or_pump,
     .route_barrier = lanepool_i_barrier_route,
     .dispose = lanepool_i_run_dispose,
     .dispose_silently = lanepool_i_run_dispose_silently,
+    .stop_now = stop_without_hand_back,
 };
 
 /* The pool and the parts of its features, in one piece of memory. Behind it are the parts that the
@@ -287,6 +300,7 @@ static void free_in_child(lanepool_pool *pool)
     lanepool_i_memory_free(pool->workers.all);
     lanepool_i_memory_free(pool->contexts->buckets);
     lanepool_i_memory_free(pool->accesses);
+    lanepool_i_memory_free(pool->journal);
     lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
     free_pool(pool);
 }
@@ -312,14 +326,15 @@ static lanepool_status destroy_pool(lanepool_pool *pool,
     lanepool_status status = shut_down(pool);
     if (status == LANEPOOL_OK)
         status = lanepool_pool_await(pool, LANEPOOL_FOREVER);
-    if (status == LANEPOOL_OK && !lanepool_i_lifecycle_await_unpinned(&pool->lifecycle))
-        status = LANEPOOL_NO_RESOURCE;
-    if (status != LANEPOOL_OK)
+    bool has_ended = status == LANEPOOL_OK || status == LANEPOOL_UNWRITTEN;
+    if (has_ended && !lanepool_i_lifecycle_await_unpinned(&pool->lifecycle))
+        return LANEPOOL_NO_RESOURCE;
+    if (!has_ended)
         return status;
     fini_parts(pool);
     lanepool_i_note_acquire(&pool->notes.ends);
     free_pool(pool);
-    return LANEPOOL_OK;
+    return status;
 }
 
 lanepool_status lanepool_pool_destroy(lanepool_pool *pool)

@@ -5,6 +5,7 @@
 #include "base/versioned.h"
 #include "core/task_check.h"
 #include "feature/context.h"
+#include "feature/journal.h"
 #include "lanepool/check.h"
 #include "pool/features.h"
 
@@ -17,7 +18,7 @@
 #define RULE_CHECKS (LANEPOOL_CHECK_RULE | LANEPOOL_CHECK_RULE_CLAIMS)
 #define ALL_CHECKS  ((uint64_t)(LANEPOOL_CHECK_ACCESSES | RULE_CHECKS))
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, search_ns);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, journal);
 LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
 
 /* Futures use the allocator after the pool, so it is not copied. */
@@ -36,12 +37,18 @@ static bool is_valid_policy(const lanepool_failure_policy *given)
     return given == NULL || lanepool_i_policy_read(&policy, given);
 }
 
+static bool is_valid_journal(const lanepool_journal_options *given)
+{
+    lanepool_journal_options options;
+    return lanepool_i_journal_read_options(given, &options);
+}
+
 static bool copy_valid_options(const lanepool_options *given, lanepool_options *options)
 {
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, search_ns))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, journal))
         return false;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
@@ -50,6 +57,7 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
            (options->on_slow_task != NULL || options->slow_task_ns == 0) &&
            (options->on_stalled != NULL || options->stalled_ns == 0) &&
            is_valid_allocator(options->allocator) && is_valid_policy(options->on_failure) &&
+           is_valid_journal(options->journal) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
            (options->workers_min != 0 || options->worker_idle_ns == 0) &&
            (options->priorities || options->priority_age_ns == 0) &&

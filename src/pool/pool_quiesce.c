@@ -1,6 +1,7 @@
 /* Owns quiescing and its epochs; see pool_quiesce.h. */
 #include "pool/pool_quiesce.h"
 
+#include "feature/journal.h"
 #include "route/pool.h"
 
 #include <string.h>
@@ -163,7 +164,7 @@ static lanepool_status look_for_idle(lanepool_pool *pool)
 {
     bool is_idle = is_nothing_pending(pool);
     lanepool_i_note_wait_ends(&pool->notes);
-    return is_idle ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
+    return is_idle ? lanepool_i_journal_answer(pool) : LANEPOOL_TIMED_OUT;
 }
 
 lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
@@ -183,7 +184,6 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
     if (quiesce == NULL)
         return status;
     uint64_t deadline_ns = lanepool_i_driver_deadline(pool->driver, wait_max_ns);
-    status = LANEPOOL_OK;
     if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
         release_quiesce(quiesce);
         status = lanepool_pool_await(pool, wait_max_ns);
@@ -191,6 +191,8 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
         status = LANEPOOL_TIMED_OUT;
     } else if (load_relaxed(&quiesce->only_parked_left)) {
         status = LANEPOOL_PARKED;
+    } else {
+        status = lanepool_i_journal_answer(pool);
     }
     release_quiesce(quiesce);
     lanepool_i_note_wait_ends(&pool->notes);

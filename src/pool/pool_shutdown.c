@@ -11,6 +11,7 @@
 #include "feature/context.h"
 #include "feature/delay.h"
 #include "feature/failures.h"
+#include "feature/journal.h"
 #include "feature/pause.h"
 #include "platform/notes.h"
 #include "pool/hand_back.h"
@@ -118,12 +119,13 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
         /* Read the state only now. It becomes STOPPING before the workers are stopped, and so
          * before the last worker leaves. */
         if (load_seq(lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
-            if (!lanepool_i_delays_stop(pool))
+            /* A periodic task is back in the timer heap once its run is written. */
+            if (!lanepool_i_journal_is_drained(pool) || !lanepool_i_delays_stop(pool))
                 return;
             lanepool_i_hand_back_tasks(pool, record);
         }
         lifecycle->handed_back = true;
-        if (load_seq(&lifecycle->cancels) != 0)
+        if (load_seq(&lifecycle->cancels) != 0 || !lanepool_i_journal_is_drained(pool))
             return;
         lanepool_i_quiesce_check(pool);
         set_stopped(lifecycle);
@@ -265,6 +267,7 @@ static void join_threads(lanepool_pool *pool)
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_workers_join(&pool->workers);
     lanepool_i_timers_join(&pool->delays->timers);
+    lanepool_i_journal_join(pool);
     lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
@@ -290,7 +293,7 @@ static lanepool_status wait_for_end(lanepool_pool *pool, struct end_waiter *wait
     for (;;) {
         switch (next_step(&pool->lifecycle, waiter)) {
         case DONE:
-            return LANEPOOL_OK;
+            return lanepool_i_journal_answer(pool);
         case JOIN:
             join_threads(pool);
             break;

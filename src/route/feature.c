@@ -27,6 +27,8 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->release_early, feature, feature->release_early != NULL);
     add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);
     add_to_slot(slots->failed, feature, feature->failed != NULL);
+    add_to_slot(slots->ended, feature, feature->ended != NULL);
+    add_to_slot(slots->postpones, feature, feature->postpones != NULL);
     add_to_slot(slots->reported, feature, feature->reported != NULL);
     add_to_slot(slots->retried, feature, feature->retried != NULL);
     add_to_slot(slots->wait_inside, feature, feature->wait_inside != NULL);

@@ -113,6 +113,11 @@ typedef struct lanepool_i_feature {
      * its lanes over ends (`has_lanes` is false). */
     bool (*failed)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    const lanepool_result *result, bool has_lanes, lanepool_i_grants *grants);
+    /* Claiming: the task ends now, with this result; it still has its lanes, or a receiver has
+     * them. `was_called`: its function was called in this attempt. Returns true if the feature
+     * completes the task's future later. */
+    bool (*ended)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_result *result,
+                  bool was_called, bool has_lanes);
     /* Observing: `on_error` has returned. The task still has its lanes. */
     void (*reported)(lanepool_pool *pool, lanepool_i_task *task);
     /* Observing: the task has failed, and will be ready again. */
@@ -126,6 +131,9 @@ typedef struct lanepool_i_feature {
 
     /* --- the end of a task, by W or R --- */
 
+    /* Claiming: returns true if the task that is to be disposed of, maybe without its release
+     * callback, must stay. The feature disposes of it later in the same way. */
+    bool (*postpones)(lanepool_pool *pool, lanepool_i_task *task, bool silently);
     /* Claiming: keeps the block of a task that has ended, for another run. */
     bool (*recycle)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     /* Observing: the block is about to be given back, and the task to count as finished. */
@@ -164,6 +172,8 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot call;
     lanepool_i_slot release_early;
     lanepool_i_slot failed;
+    lanepool_i_slot ended;
+    lanepool_i_slot postpones;
     lanepool_i_slot reported;
     lanepool_i_slot retried;
     lanepool_i_slot wait_inside;

@@ -42,6 +42,7 @@
     X(DROP_BEHIND, LANEPOOL_I_BY_KEYS)         \
     X(SEQUENCES, LANEPOOL_I_CLAIMING)          \
     X(ACCESS_CHECKS, LANEPOOL_I_ALL)           \
+    X(JOURNALS, LANEPOOL_I_ALL)                \
     X(RULE_CHECKS, LANEPOOL_I_RULED)
 
 typedef enum lanepool_i_offer {

@@ -52,6 +52,7 @@ struct lanepool_pool {
     struct lanepool_i_quiesces *quiesces;
     struct lanepool_i_watchdog *watchdog;
     struct lanepool_i_accesses *accesses; /* NULL unless the pool checks accesses */
+    struct lanepool_i_journal *journal;   /* NULL unless the pool has one */
     lanepool_i_pool_notes notes;
 #if defined(LANEPOOL_CHECKED)
     lanepool_i_quarantine *quarantine; /* I: of records that the program has handles of */

@@ -69,6 +69,9 @@ typedef struct lanepool_i_router_host {
     void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     void (*dispose_silently)(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task);
+    /* Any thread without a lock: stops the pool as lanepool_pool_shutdown_now() does, unless it was
+     * stopped before. */
+    void (*stop_now)(lanepool_pool *pool);
 } lanepool_i_router_host;
 
 void lanepool_i_router_init(lanepool_i_router *router);

@@ -106,6 +106,22 @@ static const lanepool_context_options contexts = { .struct_size = sizeof context
 static const lanepool_context_options contexts_without_open = { .struct_size = sizeof contexts };
 static const char *const tag_names[] = { "a", NULL };
 
+static int write_nothing(void *user, const lanepool_journal_entry *entries, size_t count,
+                         uint64_t watermark)
+{
+    (void)user;
+    (void)entries;
+    (void)count;
+    (void)watermark;
+    return 0;
+}
+
+static const lanepool_journal_options journal = { .struct_size = sizeof journal,
+                                                  .write = write_nothing,
+                                                  .completes_when_written = true,
+                                                  .lane_numbers = true };
+static const lanepool_journal_options journal_without_write = { .struct_size = sizeof journal };
+
 #define POLICY(...)                                                 \
     {                                                               \
         .struct_size = sizeof(lanepool_failure_policy), __VA_ARGS__ \
@@ -204,6 +220,8 @@ static const struct setting settings[] = {
     { "checks", "unknown", 0, { .checks = 8 } },
     { "search_ns", "shortest", ANY, { .search_ns = 1 } },
     { "search_ns", "longest", ANY, { .search_ns = UINT64_MAX } },
+    { "journal", "that counts lanes", ANY, { .journal = &journal } },
+    { "journal", "without write", 0, { .journal = &journal_without_write } },
 };
 
 enum { SETTINGS_COUNT = sizeof settings / sizeof settings[0] };

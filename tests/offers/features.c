@@ -470,6 +470,25 @@ static lanepool_status use_allocator(const struct sort *sort)
     return with_options(&options, run_plain);
 }
 
+static int write_entries(void *user, const lanepool_journal_entry *entries, size_t count,
+                         uint64_t watermark)
+{
+    (void)user;
+    (void)entries;
+    (void)watermark;
+    return count != 1;
+}
+
+static lanepool_status write_journal(const struct sort *sort)
+{
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+    lanepool_options options = options_of(sort);
+
+    journal.write = write_entries;
+    options.journal = &journal;
+    return with_options(&options, run_plain);
+}
+
 static lanepool_status make_executor(lanepool_pool *pool)
 {
     lanepool_executor *executor;
@@ -565,5 +584,6 @@ const struct feature features[] = {
     { "events", "`trace_events`", record_events },
     { "watchdog", "`on_slow_task`, `on_stalled`", watch },
     { "allocator", "`allocator`", use_allocator },
+    { "a journal", "`journal`", write_journal },
 };
 const size_t feature_count = sizeof features / sizeof *features;

@@ -78,30 +78,48 @@ static uint64_t task_mark(uint32_t task)
     return random_mix((uint64_t)task + 1);
 }
 
+/* Returns a hash of `seen` and of what the task sees there. */
+static uint64_t touch_key(struct oracle_key *key, uint32_t task, lanepool_mode mode, uint64_t seen)
+{
+    if (mode == LANEPOOL_SHARED) {
+        seen = random_mix(seen ^ key->history ^ random_mix(load(&key->adders)));
+        atomic_fetch_add_explicit(&key->readers, task_mark(task), memory_order_relaxed);
+    } else if (mode == LANEPOOL_COMMUTING) {
+        seen = random_mix(seen ^ key->history ^ random_mix(load(&key->readers)));
+        atomic_fetch_add_explicit(&key->adders, task_mark(task), memory_order_relaxed);
+    } else {
+        key->history = chain_next(key, task);
+        atomic_store_explicit(&key->readers, 0, memory_order_relaxed);
+        atomic_store_explicit(&key->adders, 0, memory_order_relaxed);
+    }
+    return seen;
+}
+
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task)
 {
     const struct workload_task *what = &workload->tasks[task];
     uint64_t seen = 0;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        struct oracle_key *key = &log->keys[what->merged[i].key];
-
-        if (oracle_misses(log, workload, task, what->merged[i].key)) {
-            continue;
-        }
-        if (what->merged[i].mode == LANEPOOL_SHARED) {
-            seen = random_mix(seen ^ key->history ^ random_mix(load(&key->adders)));
-            atomic_fetch_add_explicit(&key->readers, task_mark(task), memory_order_relaxed);
-        } else if (what->merged[i].mode == LANEPOOL_COMMUTING) {
-            seen = random_mix(seen ^ key->history ^ random_mix(load(&key->readers)));
-            atomic_fetch_add_explicit(&key->adders, task_mark(task), memory_order_relaxed);
-        } else {
-            key->history = chain_next(key, task);
-            atomic_store_explicit(&key->readers, 0, memory_order_relaxed);
-            atomic_store_explicit(&key->adders, 0, memory_order_relaxed);
+        if (!oracle_misses(log, workload, task, what->merged[i].key)) {
+            seen = touch_key(&log->keys[what->merged[i].key], task, what->merged[i].mode, seen);
         }
     }
     log->tasks[task].seen = seen;
+}
+
+void oracle_touch_part(struct oracle_log *log, const struct workload *workload, uint32_t task,
+                       bool of_lane)
+{
+    const struct workload_task *what = &workload->tasks[task];
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        uint32_t key = what->merged[i].key;
+
+        if ((key == what->gives_up) == of_lane && !oracle_misses(log, workload, task, key)) {
+            (void)touch_key(&log->keys[key], task, what->merged[i].mode, 0);
+        }
+    }
 }
 
 uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,

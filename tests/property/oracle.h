@@ -76,6 +76,9 @@ struct oracle_task {
     atomic_uint drops; /* calls that are to drop the tasks behind it */
     struct oracle_keep keeps[ORACLE_KEEPS_MAX];
     atomic_uint keep_count;
+    uint64_t part_number;        /* of the journal's entry for the lane that it gave up; 0: none */
+    uint64_t entry_number;       /* in the journal, of its end; 0: it has no entry */
+    _Atomic uint64_t written_at; /* after its entry was written; 0: it was not */
 };
 
 /* The record of a cancelling call. */
@@ -206,9 +209,10 @@ struct oracle_log {
     _Atomic uint64_t closing_at;  /* before a shutdown of any kind was called; 0: never */
     _Atomic uint64_t ending_at;   /* before the call that ends a pool that has nothing left to do */
     struct oracle_options options;
-    bool refused;       /* the platform has refused a resource on purpose */
-    const char *events; /* the violation in the pool's events, or NULL */
-    const char *look;   /* the violation in a snapshot, or NULL */
+    struct oracle_journal *journal; /* NULL: the pool has none */
+    bool refused;                   /* the platform has refused a resource on purpose */
+    const char *events;             /* the violation in the pool's events, or NULL */
+    const char *look;               /* the violation in a snapshot, or NULL */
     _Atomic uint64_t clock;
 };
 
@@ -252,6 +256,13 @@ static inline void oracle_expect(struct oracle_log *log, bool holds, const char 
     }
 }
 
+/* Returns true if the task has run, and waits for the journal. */
+static inline bool oracle_is_unwritten(const struct oracle_log *log, const struct oracle_task *task)
+{
+    return log->journal != NULL && task->call == CALL_RUN && oracle_when(&task->call_end) != 0 &&
+           oracle_when(&task->written_at) == 0;
+}
+
 /* How often the judged runs used features that only some workloads have. */
 struct oracle_counts {
     uint64_t cancelled; /* by cancelling calls */
@@ -290,6 +301,10 @@ static inline bool oracle_misses(const struct oracle_log *log, const struct work
 
     return log->misses && log->misses[whose * workload->params.key_count + key];
 }
+
+/* As oracle_touch_keys(), for the key that the task gives up, or for its other keys. */
+void oracle_touch_part(struct oracle_log *log, const struct workload *workload, uint32_t task,
+                       bool of_lane);
 
 /* Returns a hash of the state of the task's keys. Only readers may run in parallel with the task on
  * these keys. */

@@ -87,6 +87,18 @@ static bool cancels_any(const struct oracle_log *log, const struct workload *wor
     return any;
 }
 
+/* Returns true if a task is not written. A barrier waits until all tasks before it are,
+ * and the tasks behind it until it is. */
+static bool is_any_unwritten(const struct oracle_log *log, const struct workload *workload)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        any |= oracle_is_unwritten(log, &log->tasks[i]);
+    }
+    return any;
+}
+
 /* A delayed task has no position before it is due. */
 static bool may_be_due_before(const struct oracle_log *log, const struct workload *workload,
                               uint32_t other, uint32_t task)
@@ -322,13 +334,16 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
             if (excused[i] || !is_held_up(log, workload, i)) {
                 continue;
             }
-            excused[i] = (workload->tasks[i].is_barrier && cancels_any(log, workload)) ||
+            excused[i] = (workload->tasks[i].is_barrier &&
+                          (cancels_any(log, workload) || is_any_unwritten(log, workload))) ||
                          may_be_paused(log, workload, i) || !is_due(log, workload, i) ||
                          !somebody_is_idle(log, workload, i, idle_workers);
             for (uint32_t j = 0; j < count && !excused[i]; j++) {
-                excused[i] = j != i && holds_up(log, workload, j, i) &&
-                             (excused[j] || is_running(&log->tasks[j]) ||
-                              (idle_workers == 0 && is_mark(log, workload, j)));
+                excused[i] =
+                    j != i && holds_up(log, workload, j, i) &&
+                    (excused[j] || is_running(&log->tasks[j]) ||
+                     (workload->tasks[j].is_barrier && oracle_is_unwritten(log, &log->tasks[j])) ||
+                     (idle_workers == 0 && is_mark(log, workload, j)));
             }
             changed |= excused[i];
         }
@@ -354,9 +369,10 @@ static void check_tasks(const struct oracle_log *log, const struct workload *wor
     }
 }
 
-static bool is_pending(const struct oracle_task *task)
+static bool is_pending(const struct oracle_log *log, const struct oracle_task *task)
 {
-    return is_submitted(task) && oracle_when(&task->call_end) == 0;
+    return is_submitted(task) &&
+           (oracle_when(&task->call_end) == 0 || oracle_is_unwritten(log, task));
 }
 
 /* Counts the pending tasks. A tombstone counts until its turn, which only pending tasks can
@@ -367,7 +383,7 @@ static uint32_t count_pending(const struct oracle_log *log, const struct workloa
     uint32_t marks = 0;
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        count += is_pending(&log->tasks[i]);
+        count += is_pending(log, &log->tasks[i]);
         marks += is_mark(log, workload, i);
     }
     return count > 0 ? count + marks : 0;
@@ -418,7 +434,7 @@ static void check_quiesce(const struct oracle_log *log, const struct workload *w
         bool is_to_come = workload_is_late(&workload->tasks[i]) &&
                           oracle_when(&log->tasks[i].due_min_ns) > world_now();
 
-        if (is_pending(&log->tasks[i]) && !is_to_come) {
+        if (is_pending(log, &log->tasks[i]) && !is_to_come) {
             return;
         }
     }

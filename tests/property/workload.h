@@ -118,8 +118,13 @@ struct workload_params {
     bool deadlines;       /* some tasks have deadlines */
     bool skips_quiesce;   /* the pool is destroyed without a quiesce before */
     bool stops_when_held; /* if the pool answers PARKED, it is shut down now */
-    uint32_t options;     /* options that change no result: a set of WORKLOAD_ bits */
-    uint64_t step_seed;   /* if not 0, the pool has no threads; not drawn */
+    bool has_journal;
+    bool completes_when_written; /* in a pool with a journal, as in the following fields */
+    uint32_t journal_batch;
+    uint32_t journal_wait;
+    bool lane_numbers;
+    uint32_t options;   /* options that change no result: a set of WORKLOAD_ bits */
+    uint64_t step_seed; /* if not 0, the pool has no threads; not drawn */
     uint64_t step_plain_from;
 };
 

@@ -37,6 +37,7 @@ struct run {
     lanepool_pump **pumps;
     lanepool_context_options context_options;
     lanepool_allocator allocator;
+    lanepool_journal_options journal;
     atomic_uint context_calls;  /* calls of context callbacks, some of which fail */
     atomic_uint contexts_open;  /* contexts that are open, or being opened or closed */
     _Atomic int first_failure;  /* a lanepool_status */

@@ -42,7 +42,11 @@ static const char *const names[] = { "",
                                      "expires started",
                                      "scope as chain",
                                      "runs cancelled",
-                                     "modes mixed" };
+                                     "modes mixed",
+                                     "numbered late",
+                                     "part settles",
+                                     "completes unwritten",
+                                     "one user" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

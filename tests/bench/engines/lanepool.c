@@ -17,6 +17,8 @@
  *                                     `leave` others leave their lanes, and run without
  *     --search-ns N                   how long a worker searches for tasks before it sleeps
  *     --lane-pending N                the limit on pending tasks of each key; none by default
+ *     --journal ended|written         the pool has a journal, whose `write` stores the numbers;
+ *                                     futures complete when tasks have ended, or are written
  *     --future none|released|kept     tasks have no future, as by default; one that the submitter
  *                                     releases at once; one that is released when all have run
  */
@@ -32,6 +34,8 @@
 static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
 static lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+static lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+static uint64_t written_number;
 static bool has_kinds, has_scope;
 static uint32_t sample = 1;
 static uint32_t priorities = 1; /* the number of priorities */
@@ -71,6 +75,16 @@ static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view 
     return true;
 }
 
+static int write_entries(void *user, const lanepool_journal_entry *entries, size_t count,
+                         uint64_t watermark)
+{
+    (void)user;
+    (void)watermark;
+    for (size_t i = 0; i < count; i++)
+        written_number = entries[i].number;
+    return 0;
+}
+
 static bool set_option(const char *name, const char *value)
 {
     if (strcmp(name, "layout") == 0) {
@@ -90,6 +104,12 @@ static bool set_option(const char *name, const char *value)
             policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
         options.on_failure = &policy;
         return strcmp(value, "leave") == 0 || strcmp(value, "park") == 0;
+    }
+    if (strcmp(name, "journal") == 0) {
+        journal.write = write_entries;
+        journal.completes_when_written = strcmp(value, "written") == 0;
+        options.journal = &journal;
+        return journal.completes_when_written || strcmp(value, "ended") == 0;
     }
     if (strcmp(name, "future") == 0) {
         futures = strcmp(value, "released") == 0 ? FUTURE_RELEASED

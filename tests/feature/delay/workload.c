@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "feature/cancel/workload.h"
+#include "feature/journal/workload.h"
 #include "property/workload_feature.h"
 #include "property/world.h"
 #include "support/memory.h"
@@ -289,7 +290,9 @@ static void make_run(struct task_context *first, lanepool_run *call)
     run->log->tasks[now->task].worker = lanepool_run_worker(call);
     if (workload_has_claims(run->workload)) {
         oracle_touch_keys(run->log, run->workload, now->task);
+        run->log->tasks[now->task].left_keys = oracle_read_keys(run->log, run->workload, now->task);
     }
+    workload_set_record(now, call);
     workload_cancel_inside(run, now->task);
     world_pass(run->workload->tasks[now->task].duration);
     prepare_next(first, now);

@@ -136,7 +136,8 @@ static bool may_count(const struct oracle_log *log, const struct workload *workl
     const struct oracle_task *task = &log->tasks[index];
 
     return may_be_accepted(log, workload, index) &&
-           (oracle_when(&task->call_end) == 0 || task->call == CALL_CANCELLED);
+           (oracle_when(&task->call_end) == 0 || task->call == CALL_CANCELLED ||
+            oracle_is_unwritten(log, task));
 }
 
 /* Returns the task instead of which a receiver counts: its giver, also in lanes that the giver gave

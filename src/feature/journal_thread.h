@@ -1,0 +1,22 @@
+/* The journal's thread, and what the appenders of tasks share with it; see journal.h. */
+#ifndef LANEPOOL_SRC_FEATURE_JOURNAL_THREAD_H
+#define LANEPOOL_SRC_FEATURE_JOURNAL_THREAD_H
+
+#include "feature/journal.h"
+
+/* The journal is the first feature with room. */
+static inline lanepool_i_journal_room *lanepool_i_journal_room_of(const lanepool_pool *pool,
+                                                                  lanepool_i_task *task)
+{
+    char *room = pool->room.at != 0 ? (char *)task + pool->room.at : task->as.wide.room;
+    return (lanepool_i_journal_room *)room;
+}
+
+/* Wakes the journal's thread if it sleeps. Called after `tail` or `ends` was changed. */
+static inline void lanepool_i_journal_wake(lanepool_i_journal *journal)
+{
+    if (load_seq(&journal->sleeps) != 0 && exchange_seq(&journal->sleeps, 0) != 0)
+        lanepool_i_semaphore_post(&journal->semaphore);
+}
+
+#endif

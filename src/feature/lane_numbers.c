@@ -1,0 +1,261 @@
+/* Owns the copies of claims, and the table of lane numbers; see lane_numbers.h. */
+#include "feature/lane_numbers.h"
+
+#include "lane/mode.h"
+#include "route/lane_handle.h"
+#include "route/program_key.h"
+
+#include <string.h>
+
+/* --- copies of claims --- */
+
+static lanepool_i_key_bytes *bytes_of(const lanepool_claim *claim)
+{
+    return (lanepool_i_key_bytes *)((char *)claim->key.bytes -
+                                    offsetof(lanepool_i_key_bytes, data));
+}
+
+static size_t copy_size(size_t count)
+{
+    return sizeof(lanepool_i_claims_copy) +
+           count * (sizeof(lanepool_claim) + sizeof(lanepool_i_numbered_lane) + sizeof(uint64_t));
+}
+
+static void free_copy(lanepool_pool *pool, lanepool_i_thread_record *record,
+                      lanepool_i_claims_copy *copy)
+{
+    for (size_t i = 0; i < copy->count + copy->dropped; i++)
+        if (copy->claims[i].key.type == LANEPOOL_KEY_BYTES)
+            lanepool_i_key_bytes_give(pool, record, bytes_of(&copy->claims[i]));
+    lanepool_i_slab_give(&pool->slab, &record->cache, copy->class, copy);
+}
+
+/* The claims are valid, so a key that is no handle is a number, an address, bytes, or all. */
+static bool copy_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       const lanepool_claim *claim, lanepool_claim *copy)
+{
+    *copy = *claim;
+    if (copy->key.type == LANEPOOL_KEY_LANE)
+        copy->key = lanepool_i_key_for_program(&claim->key.lane->key);
+    if (copy->key.type != LANEPOOL_KEY_BYTES)
+        return true;
+    lanepool_i_key_bytes *bytes =
+        lanepool_i_key_bytes_copy(pool, record, copy->key.bytes, copy->key.size);
+    if (bytes == NULL)
+        return false;
+    copy->key.bytes = bytes->data;
+    return true;
+}
+
+/* Makes a copy without claims, and with room for `most`. */
+static lanepool_i_claims_copy *make_empty(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          size_t most)
+{
+    size_t size = copy_size(most);
+    size_t class = lanepool_i_slab_class_of(size);
+    lanepool_i_claims_copy *copy = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
+    if (copy == NULL)
+        return NULL;
+    atomic_init(&copy->references, 1);
+    copy->class = (uint32_t) class;
+    copy->count = 0;
+    copy->dropped = 0;
+    copy->most = most;
+    copy->lanes = (lanepool_i_numbered_lane *)&copy->claims[most];
+    copy->numbers = (uint64_t *)&copy->lanes[most];
+    copy->batch = 0;
+    return copy;
+}
+
+static bool add_copied_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_claims_copy *copy, const lanepool_claim *claim)
+{
+    bool added = copy_claim(pool, record, claim, &copy->claims[copy->count]);
+    copy->count += added;
+    return added;
+}
+
+bool lanepool_i_claims_copy_make(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 const lanepool_task *task, lanepool_i_claims_copy **made)
+{
+    *made = NULL;
+    if (task->claim_count == 0)
+        return true;
+    lanepool_i_claims_copy *copy = make_empty(pool, record, task->claim_count);
+    bool whole = copy != NULL;
+    for (size_t i = 0; i < task->claim_count && whole; i++)
+        whole = add_copied_claim(pool, record, copy, &task->claims[i]);
+    if (whole)
+        *made = copy;
+    else
+        lanepool_i_claims_copy_give(pool, record, copy);
+    return whole;
+}
+
+/* `a` is of a copy. */
+static bool is_same_key(const lanepool_key *a, lanepool_key b)
+{
+    if (b.type == LANEPOOL_KEY_LANE && b.lane != NULL)
+        b = lanepool_i_key_for_program(&b.lane->key);
+    if (a->type != b.type)
+        return false;
+    if (b.type != LANEPOOL_KEY_BYTES)
+        return a->id == b.id;
+    return a->size == b.size && (b.size == 0 || memcmp(a->bytes, b.bytes, b.size) == 0);
+}
+
+bool lanepool_i_claims_copy_divide(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   const lanepool_i_claims_copy *copy, lanepool_key key,
+                                   lanepool_i_claims_copy **of_key,
+                                   lanepool_i_claims_copy **of_others)
+{
+    *of_key = NULL;
+    *of_others = NULL;
+    if (copy == NULL)
+        return true;
+    *of_key = make_empty(pool, record, copy->count);
+    *of_others = make_empty(pool, record, copy->count);
+    bool whole = *of_key != NULL && *of_others != NULL;
+    for (size_t i = 0; i < copy->count && whole; i++)
+        whole = add_copied_claim(pool, record,
+                                 is_same_key(&copy->claims[i].key, key) ? *of_key : *of_others,
+                                 &copy->claims[i]);
+    if (!whole) {
+        lanepool_i_claims_copy_give(pool, record, *of_key);
+        lanepool_i_claims_copy_give(pool, record, *of_others);
+    }
+    return whole;
+}
+
+void lanepool_i_claims_copy_drop_missing(const lanepool_pool *pool, lanepool_i_claims_copy *copy,
+                                         lanepool_i_task *task)
+{
+    for (size_t i = copy->count; i-- > 0;) {
+        lanepool_claim claim = copy->claims[i];
+        if (pool->rule->has_claim(pool, task, claim))
+            continue;
+        copy->count--;
+        copy->dropped++;
+        memmove(&copy->claims[i], &copy->claims[i + 1], (copy->count - i) * sizeof claim);
+        copy->claims[copy->count] = claim;
+    }
+}
+
+void lanepool_i_claims_copy_give(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_claims_copy *copy)
+{
+    if (copy != NULL && fetch_sub_acq_rel(&copy->references, 1) == 1)
+        free_copy(pool, record, copy);
+}
+
+/* --- the table --- */
+
+bool lanepool_i_lane_numbers_init(lanepool_i_lane_numbers *numbers,
+                                  const lanepool_journal_options *options, lanepool_pool *pool)
+{
+    *numbers = (lanepool_i_lane_numbers){ .last_number = options->last_lane_number,
+                                          .user = pool->options.user };
+    if (!options->lane_numbers)
+        return true;
+    numbers->is_made = lanepool_i_key_index_init(&numbers->index, pool->lane_table.index.seed,
+                                                 pool->options.allocator);
+    return numbers->is_made;
+}
+
+/* The pool and the record that give the memory back; on the stack. */
+struct table_end {
+    lanepool_pool *pool;
+    lanepool_i_thread_record *record;
+    lanepool_i_numbered_lane *first; /* linked through key.next */
+};
+
+static void chain_lane(lanepool_i_key *key, void *context)
+{
+    struct table_end *end = context;
+    key->next = &end->first->key;
+    end->first = (lanepool_i_numbered_lane *)key;
+}
+
+/* The copies go when the walk over the table is over: a copy may have several records. */
+void lanepool_i_lane_numbers_fini(lanepool_i_lane_numbers *numbers, lanepool_pool *pool,
+                                  lanepool_i_thread_record *record)
+{
+    struct table_end end = { pool, record, NULL };
+    if (!numbers->is_made)
+        return;
+    lanepool_i_key_index_each(&numbers->index, chain_lane, &end);
+    lanepool_i_key_index_fini(&numbers->index);
+    while (end.first != NULL) {
+        lanepool_i_claims_copy *copy = end.first->copy;
+        end.first = (lanepool_i_numbered_lane *)end.first->key.next;
+        lanepool_i_claims_copy_give(pool, record, copy);
+    }
+}
+
+static lanepool_i_key key_of(const lanepool_i_lane_numbers *numbers, const lanepool_claim *claim)
+{
+    uint32_t type = claim->key.type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
+    if (type != LANEPOOL_I_TYPE_BYTES)
+        return lanepool_i_key_of_word(numbers->index.seed, claim->key.id, type);
+    lanepool_i_key key = { .type = type & 3u, .value.bytes = bytes_of(claim) };
+    lanepool_i_key_set_hash(&key, bytes_of(claim)->hash);
+    return key;
+}
+
+static lanepool_i_numbered_lane *add_numbered_lane(lanepool_i_lane_numbers *numbers,
+                                                   lanepool_i_thread_record *record,
+                                                   const lanepool_i_key *key,
+                                                   lanepool_i_claims_copy *copy, size_t i)
+{
+    lanepool_i_numbered_lane *lane = &copy->lanes[i];
+    *lane = (lanepool_i_numbered_lane){ .key = *key, .copy = copy };
+    fetch_add_relaxed(&copy->references, 1);
+    lanepool_i_key_index_add(&numbers->index, &lane->key);
+    if (numbers->last_number != NULL) {
+        record->callbacks++;
+        lane->number = numbers->last_number(numbers->user, copy->claims[i].key);
+        record->callbacks--;
+    }
+    return lane;
+}
+
+/* Notes the mode of the copy's claim. */
+static void visit_claimed_lane(lanepool_i_lane_numbers *numbers, lanepool_i_thread_record *record,
+                               lanepool_i_claims_copy *copy, size_t i)
+{
+    const lanepool_claim *claim = &copy->claims[i];
+    if (claim->key.type == LANEPOOL_KEY_ALL)
+        return;
+    lanepool_i_key key = key_of(numbers, claim);
+    lanepool_i_numbered_lane *lane =
+        (lanepool_i_numbered_lane *)lanepool_i_key_index_find(&numbers->index, &key);
+    if (lane == NULL)
+        lane = add_numbered_lane(numbers, record, &key, copy, i);
+    lane->mode = lane->stamp == numbers->stamp ? lanepool_i_mode_merge(lane->mode, claim->mode)
+                                               : claim->mode;
+    lane->stamp = numbers->stamp;
+    lane->is_numbered = false;
+}
+
+/* Several claims of one key count as one. */
+static uint64_t number_of(const lanepool_i_lane_numbers *numbers, const lanepool_claim *claim)
+{
+    if (claim->key.type == LANEPOOL_KEY_ALL)
+        return 0;
+    lanepool_i_key key = key_of(numbers, claim);
+    lanepool_i_numbered_lane *lane =
+        (lanepool_i_numbered_lane *)lanepool_i_key_index_find(&numbers->index, &key);
+    lane->number += !lane->is_numbered && lane->mode == LANEPOOL_EXCLUSIVE;
+    lane->is_numbered = true;
+    return lane->number;
+}
+
+void lanepool_i_lane_numbers_give(lanepool_i_lane_numbers *numbers,
+                                  lanepool_i_thread_record *record, lanepool_i_claims_copy *copy)
+{
+    numbers->stamp++;
+    for (size_t i = 0; i < copy->count; i++)
+        visit_claimed_lane(numbers, record, copy, i);
+    for (size_t i = 0; i < copy->count; i++)
+        copy->numbers[i] = number_of(numbers, &copy->claims[i]);
+}

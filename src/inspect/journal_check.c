@@ -1,0 +1,269 @@
+/* Owns the check of a journal: the lanes that it has seen, and the faults of entries. */
+#include "lanepool/journal.h"
+
+#include "inspect/growing.h"
+#include "inspect/memory.h"
+
+#define NONE LANEPOOL_I_NO_INDEX
+
+enum { MODES = LANEPOOL_COMMUTING + 1 };
+
+/* A key, and its entries so far. */
+struct journal_lane {
+    void *bytes;            /* a copy; NULL if the key has no bytes */
+    size_t size;            /* of the bytes */
+    size_t next;            /* another byte string with the same hash, or NONE */
+    uint64_t latest[MODES]; /* for each mode the latest ticket of its entries; 0: there is none */
+    uint64_t number;        /* the last lane number */
+    uint64_t call;          /* the last call of lanepool_journal_check_add() with this key */
+    size_t claim;           /* the first claim of the key in that call */
+    lanepool_mode mode;     /* of all claims of the key in that call */
+    bool has_number;        /* a lane number was seen */
+};
+
+struct lanepool_journal_check {
+    uint64_t next_number;
+    uint64_t call;           /* how many entries were given, whether they could be checked or not */
+    uint64_t latest;         /* the latest ticket of all entries */
+    uint64_t latest_barrier; /* of those that claim everything */
+    struct journal_lane *lanes;
+    size_t lane_count;
+    size_t lane_capacity;
+    lanepool_i_table table; /* from a number, an address or a hash to a lane */
+    size_t *claimed;        /* the lane of each claim of the entry */
+    size_t claimed_capacity;
+};
+
+/* Where the faults of an entry go. */
+struct fault_list {
+    lanepool_journal_fault *faults;
+    size_t capacity;
+    size_t count;
+    uint64_t number; /* the entry's */
+};
+
+/* --- create and destroy --- */
+
+lanepool_status lanepool_journal_check_create(uint64_t first_number, lanepool_journal_check **check)
+{
+    if (check == NULL)
+        return LANEPOOL_INVALID;
+    *check = lanepool_i_inspect_alloc_zeroed(sizeof **check);
+    if (*check == NULL)
+        return LANEPOOL_NOMEM;
+    (*check)->next_number = first_number;
+    return LANEPOOL_OK;
+}
+
+void lanepool_journal_check_destroy(lanepool_journal_check *check)
+{
+    if (check == NULL)
+        return;
+    for (size_t i = 0; i < check->lane_count; i++)
+        lanepool_i_inspect_free(check->lanes[i].bytes);
+    lanepool_i_inspect_free(check->lanes);
+    lanepool_i_table_fini(&check->table);
+    lanepool_i_inspect_free(check->claimed);
+    lanepool_i_inspect_free(check);
+}
+
+/* --- lanes --- */
+
+static size_t size_of_key(const lanepool_key *key)
+{
+    return key->type == LANEPOOL_KEY_BYTES ? key->size : 0;
+}
+
+/* Returns what the table knows a key by. */
+static uint64_t number_of_key(const lanepool_key *key)
+{
+    if (key->type == LANEPOOL_KEY_ID)
+        return key->id;
+    if (key->type == LANEPOOL_KEY_POINTER)
+        return (uintptr_t)key->pointer;
+    const unsigned char *bytes = key->bytes;
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (uint32_t i = 0; i < key->size; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static bool has_same_bytes(const struct journal_lane *lane, const lanepool_key *key)
+{
+    size_t size = size_of_key(key);
+    return lane->size == size && (size == 0 || memcmp(lane->bytes, key->bytes, size) == 0);
+}
+
+/* Adds a lane in front of `next`. Returns NONE if memory cannot be allocated. */
+static size_t add_journal_lane(lanepool_journal_check *check, const lanepool_key *key,
+                               uint64_t number, size_t next)
+{
+    if (!lanepool_i_inspect_grow(&check->lanes, &check->lane_capacity, check->lane_count + 1,
+                                 sizeof *check->lanes) ||
+        !lanepool_i_table_reserve(&check->table, 1))
+        return NONE;
+    struct journal_lane lane = { .size = size_of_key(key), .next = next };
+    if (lane.size > 0) {
+        lane.bytes = lanepool_i_inspect_alloc(lane.size);
+        if (lane.bytes == NULL)
+            return NONE;
+        memcpy(lane.bytes, key->bytes, lane.size);
+    }
+    check->lanes[check->lane_count] = lane;
+    lanepool_i_table_set(&check->table, (uint8_t)key->type, number, check->lane_count);
+    return check->lane_count++;
+}
+
+/* Returns the key's lane, which is added if needed; NONE if memory cannot be allocated. */
+static size_t require_journal_lane(lanepool_journal_check *check, const lanepool_key *key)
+{
+    uint64_t number = number_of_key(key);
+    size_t first = lanepool_i_table_get(&check->table, (uint8_t)key->type, number);
+    size_t lane = first;
+    while (lane != NONE && !has_same_bytes(&check->lanes[lane], key))
+        lane = check->lanes[lane].next;
+    return lane != NONE ? lane : add_journal_lane(check, key, number, first);
+}
+
+/* --- claims --- */
+
+static bool is_key_of_claim(const lanepool_key *key)
+{
+    if (key->type == LANEPOOL_KEY_BYTES)
+        return key->size <= LANEPOOL_KEY_BYTES_MAX && (key->bytes != NULL || key->size == 0);
+    return key->type == LANEPOOL_KEY_ID || key->type == LANEPOOL_KEY_POINTER;
+}
+
+static bool is_barrier_entry(const lanepool_journal_entry *entry)
+{
+    return entry->claim_count == 1 && entry->claims[0].key.type == LANEPOOL_KEY_ALL &&
+           entry->claims[0].mode == LANEPOOL_EXCLUSIVE;
+}
+
+static bool are_entry_claims_valid(const lanepool_journal_entry *entry)
+{
+    if (entry->claim_count > LANEPOOL_CLAIMS_MAX ||
+        (entry->claims == NULL && entry->claim_count > 0))
+        return false;
+    for (size_t i = 0; i < entry->claim_count; i++)
+        if (entry->claims[i].mode >= MODES || !is_key_of_claim(&entry->claims[i].key))
+            return is_barrier_entry(entry);
+    return true;
+}
+
+/* Finds the lane of each claim, and the mode of all claims of a lane. Returns false if memory
+ * cannot be allocated. Then there may be new lanes, but no entries in them. */
+static bool find_claimed_lanes(lanepool_journal_check *check, const lanepool_journal_entry *entry)
+{
+    check->call++;
+    if (!lanepool_i_inspect_grow(&check->claimed, &check->claimed_capacity, entry->claim_count,
+                                 sizeof *check->claimed))
+        return false;
+    for (size_t i = 0; i < entry->claim_count; i++) {
+        lanepool_mode mode = (lanepool_mode)entry->claims[i].mode;
+        size_t index = require_journal_lane(check, &entry->claims[i].key);
+        if (index == NONE)
+            return false;
+        struct journal_lane *lane = &check->lanes[index];
+        bool is_first = lane->call != check->call;
+        check->claimed[i] = index;
+        lane->claim = is_first ? i : lane->claim;
+        /* A mode is a set of bits. The claims together overlap with what each of them does. */
+        lane->mode = is_first ? mode : (lanepool_mode)(lane->mode & mode);
+        lane->call = check->call;
+    }
+    return true;
+}
+
+/* --- faults --- */
+
+static void add_fault(struct fault_list *list, lanepool_journal_fault_kind kind, size_t claim,
+                      uint64_t expected, uint64_t found)
+{
+    if (list->count < list->capacity)
+        list->faults[list->count] =
+            (lanepool_journal_fault){ kind, list->number, claim, expected, found };
+    list->count++;
+}
+
+static uint64_t later_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void check_ticket(struct fault_list *list, size_t claim, uint64_t latest, uint64_t ticket)
+{
+    if (latest > ticket)
+        add_fault(list, LANEPOOL_JOURNAL_FAULT_TICKET, claim, latest, ticket);
+}
+
+/* Checks the order in a lane, at its first claim. */
+static void check_journal_order(const lanepool_journal_check *check, struct journal_lane *lane,
+                                uint64_t ticket, struct fault_list *list)
+{
+    uint64_t latest = check->latest_barrier;
+    for (unsigned mode = 0; mode < MODES; mode++)
+        if (!lanepool_modes_overlap(mode, lane->mode))
+            latest = later_of(latest, lane->latest[mode]);
+    check_ticket(list, lane->claim, latest, ticket);
+    lane->latest[lane->mode] = later_of(lane->latest[lane->mode], ticket);
+}
+
+/* All claims of a lane carry one number. The first number that is seen may be any, but the k-th
+ * EXCLUSIVE entry has no number below 1. */
+static void check_lane_number(struct journal_lane *lane, size_t claim, uint64_t found,
+                              struct fault_list *list)
+{
+    if (!lane->has_number)
+        lane->number = found == 0 && lane->mode == LANEPOOL_EXCLUSIVE ? 1 : found;
+    lane->has_number = true;
+    if (lane->number != found)
+        add_fault(list, LANEPOOL_JOURNAL_FAULT_LANE_NUMBER, claim, lane->number, found);
+    lane->number = found;
+}
+
+static void check_journal_claims(lanepool_journal_check *check, const lanepool_journal_entry *entry,
+                                 struct fault_list *list)
+{
+    for (size_t i = 0; i < entry->claim_count; i++) {
+        struct journal_lane *lane = &check->lanes[check->claimed[i]];
+        if (lane->claim == i) {
+            check_journal_order(check, lane, entry->ticket, list);
+            lane->number += lane->mode == LANEPOOL_EXCLUSIVE;
+        }
+        if (entry->lane_numbers != NULL)
+            check_lane_number(lane, i, entry->lane_numbers[i], list);
+    }
+    if (entry->claim_count == 0)
+        check_ticket(list, SIZE_MAX, check->latest_barrier, entry->ticket);
+}
+
+lanepool_status lanepool_journal_check_add(lanepool_journal_check *check,
+                                           const lanepool_journal_entry *entry,
+                                           lanepool_journal_fault *faults, size_t capacity,
+                                           size_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    if (check == NULL || entry == NULL || count == NULL || (faults == NULL && capacity > 0) ||
+        !are_entry_claims_valid(entry))
+        return LANEPOOL_INVALID;
+    bool is_barrier = is_barrier_entry(entry);
+    if (!is_barrier && !find_claimed_lanes(check, entry))
+        return LANEPOOL_NOMEM;
+
+    struct fault_list list = { faults, capacity, 0, entry->number };
+    if (entry->number != check->next_number)
+        add_fault(&list, LANEPOOL_JOURNAL_FAULT_NUMBER, SIZE_MAX, check->next_number,
+                  entry->number);
+    check->next_number = entry->number + 1;
+    if (is_barrier) {
+        check_ticket(&list, 0, check->latest, entry->ticket);
+        check->latest_barrier = later_of(check->latest_barrier, entry->ticket);
+    } else {
+        check_journal_claims(check, entry, &list);
+    }
+    check->latest = later_of(check->latest, entry->ticket);
+    *count = list.count;
+    return list.count > 0 ? LANEPOOL_FAILED : LANEPOOL_OK;
+}

@@ -1,0 +1,32 @@
+/* The journal of random workloads: what its `write` checks at once, and what the oracle judges. */
+#ifndef TESTS_FEATURE_JOURNAL_WORKLOAD_H
+#define TESTS_FEATURE_JOURNAL_WORKLOAD_H
+
+#include "property/judge.h"
+#include "property/workload_feature.h"
+#include "property/workload_tasks.h"
+
+/* One call of `write`. */
+struct oracle_write {
+    uint64_t end_number; /* behind its last entry */
+    uint64_t watermark;
+};
+
+/* What was written; by the journal's thread. */
+struct oracle_journal {
+    uint64_t next_number;
+    uint64_t first_ticket;    /* whole: tickets wrap around */
+    struct oracle_log serial; /* the keys, changed by the entries one by one */
+    struct oracle_write *writes;
+    size_t write_count;
+    atomic_uint inside; /* calls of `write` at this moment */
+    lanepool_journal_check *check;
+    bool is_unchecked; /* memory for the check was refused on purpose */
+};
+
+/* In a call of the task: sets itself as its record. */
+void workload_set_record(struct task_context *self, lanepool_run *call);
+
+void judge_journal(struct judge *judge);
+
+#endif
