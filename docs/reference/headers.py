@@ -42,14 +42,15 @@ HANDLES = {
     "lanepool_trace_reader": "The reader.",
     "lanepool_times": "The added-up times.",
     "lanepool_replay": "The replay.",
+    "lanepool_journal_check": "The check.",
 }
 
 # Calls that accept NULL as their handle.
 ENDS = re.compile(r"_(release|destroy|destroy_now|trace_close)$")
 
 # A reader's order of the headers; others follow.
-ORDER = ["key.h", "task.h", "pool.h", "future.h", "check.h", "schedule.h", "sequence.h", "inspect.h",
-         "replay.h", "status.h"]
+ORDER = ["key.h", "task.h", "pool.h", "future.h", "check.h", "journal.h", "schedule.h",
+         "sequence.h", "inspect.h", "replay.h", "status.h"]
 
 TAG = re.compile(r"@(param|retval|return|also|threads|complexity)\b")
 
