@@ -163,6 +163,7 @@ typedef enum lanepool_snapshot_where {
     LANEPOOL_SNAPSHOT_DELAYED = 2,     /**< it is not due yet */
     LANEPOOL_SNAPSHOT_FINISHED = 3,    /**< its future is complete */
     LANEPOOL_SNAPSHOT_IN_SEQUENCE = 4, /**< in a sequence, of which there are no snapshots */
+    LANEPOOL_SNAPSHOT_UNWRITTEN = 5,   /**< it has run, and its journal entry is not written yet */
 } lanepool_snapshot_where;
 
 /** The task of a future. */

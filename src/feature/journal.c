@@ -284,6 +284,12 @@ lanepool_status lanepool_pool_journal_state(lanepool_pool *pool, lanepool_journa
     return LANEPOOL_OK;
 }
 
+bool lanepool_i_journal_has(const lanepool_pool *pool, lanepool_i_task *task)
+{
+    return pool->journal != NULL && (load_relaxed(&lanepool_i_journal_room_of(pool, task)->state) &
+                                     LANEPOOL_I_JOURNAL_ENTRY) != 0;
+}
+
 lanepool_status lanepool_i_journal_answer(lanepool_pool *pool)
 {
     lanepool_journal_state state;

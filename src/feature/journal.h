@@ -100,6 +100,9 @@ bool lanepool_i_journal_start(lanepool_pool *pool);
 void lanepool_i_journal_join(lanepool_pool *pool);
 /* Returns true if all that was appended is written. */
 bool lanepool_i_journal_is_drained(const lanepool_pool *pool);
+/* Returns true if the task has ended, and its entry is not written. The block must be the task's.
+ */
+bool lanepool_i_journal_has(const lanepool_pool *pool, lanepool_i_task *task);
 /* Returns the answer of a call that has waited for the pool's tasks: UNWRITTEN if a write has
  * failed, else OK. */
 lanepool_status lanepool_i_journal_answer(lanepool_pool *pool);

@@ -33,6 +33,9 @@ static void write_place(const lanepool_i_out *out, const lanepool_snapshot_place
     case LANEPOOL_SNAPSHOT_IN_SEQUENCE:
         lanepool_i_out_text(out, "the task is one of a sequence, which run one after the other\n");
         break;
+    case LANEPOOL_SNAPSHOT_UNWRITTEN:
+        lanepool_i_out_text(out, "the task has run, and its journal entry is not written yet\n");
+        break;
     default:
         lanepool_i_out_text(out, "the task is just being submitted, or is just ending\n");
     }

@@ -6,6 +6,7 @@
 #include "base/misuse.h"
 #include "core/caller_runs.h"
 #include "feature/delay.h"
+#include "feature/journal.h"
 #include "feature/lane_limit.h"
 #include "observe/snapshot_contexts.h"
 #include "observe/take_census.h"
@@ -398,13 +399,15 @@ size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket
                : LANEPOOL_SNAPSHOT_NONE;
 }
 
-/* Finds a finished or delayed task, or one of a sequence; any other is PASSING. The future points
- * to a delayed task's record until the task is in the inbox. */
+/* Finds a finished, unwritten or delayed task, or one of a sequence; any other is PASSING. The
+ * future points to a delayed task's record until the task is in the inbox. */
 static lanepool_pool *look_into_future(lanepool_future *future, lanepool_snapshot_place *place)
 {
     lanepool_i_word_lock_lock(&future->lock);
     lanepool_pool *pool = lanepool_i_future_pool_locked(future);
     bool done = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_DONE;
+    /* The block belongs to the task while the future is not complete and its lock is held. */
+    lanepool_i_task *task = done || pool == NULL ? NULL : lanepool_i_future_task_locked(future);
     *place = (lanepool_snapshot_place){ .task = LANEPOOL_SNAPSHOT_NONE };
     if (done)
         place->result = future->result;
@@ -413,7 +416,9 @@ static lanepool_pool *look_into_future(lanepool_future *future, lanepool_snapsho
     place->where = done                      ? LANEPOOL_SNAPSHOT_FINISHED
                    : pool == NULL            ? LANEPOOL_SNAPSHOT_IN_SEQUENCE
                    : future->delayed != NULL ? LANEPOOL_SNAPSHOT_DELAYED
-                                             : LANEPOOL_SNAPSHOT_PASSING;
+                   : task != NULL && lanepool_i_journal_has(pool, task)
+                       ? LANEPOOL_SNAPSHOT_UNWRITTEN
+                       : LANEPOOL_SNAPSHOT_PASSING;
     lanepool_i_word_lock_unlock(&future->lock);
     place->time_ns = lanepool_i_clock_now();
     return pool;

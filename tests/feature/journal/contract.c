@@ -1,5 +1,6 @@
 /* Journals: what is written, in which order, and what waits for it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/book.h"
 #include "support/step.h"
@@ -260,6 +261,12 @@ Test(journal, a_future_completes_when_written)
     expect_status(lanepool_future_wait(future, 0, &result), LANEPOOL_TIMED_OUT);
     expect_status(lanepool_future_cancel(future), LANEPOOL_RUNNING);
     expect_status(lanepool_pool_quiesce(pool, 0), LANEPOOL_TIMED_OUT);
+    lanepool_snapshot_place place;
+    char text[100] = "";
+    expect_ok(lanepool_snapshot_locate(future, &place));
+    expect_eq(place.where, LANEPOOL_SNAPSHOT_UNWRITTEN);
+    expect_ok(lanepool_explain(future, text_append, text));
+    expect(strstr(text, "its journal entry is not written yet") != NULL);
     gate_open(&writing, 1);
     expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
     expect_status(result.status, LANEPOOL_OK);
