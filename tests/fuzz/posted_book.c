@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "batch/batch_run.h"
+#include "batch/effect.h"
 #include "input_files.h"
 #include "memory.h"
 #include "steps.h"
@@ -20,9 +21,8 @@
 struct posted {
     const struct plan *plan;
     struct batch batch;
-    struct effect_list effects;
-    wide *balances;     /* by cell: what the effects add up to */
-    struct buffer text; /* the effects as a journal */
+    wide *balances;     /* by cell: what the postings add up to */
+    struct buffer text; /* what tasks have done, as a journal */
 };
 
 static void must(bool condition, const char *what)
@@ -49,7 +49,7 @@ static void allow_steps(const struct plan *plan)
 }
 
 /* What the pool does: a task that has failed keeps its lanes, and later ones go without them. */
-static void run_task(struct posted *posted, const struct task *task, bool *held)
+static void run_task(struct posted *posted, struct task *task, bool *held)
 {
     struct lane_list lanes = { 0 };
     struct lane_list missing = { 0 };
@@ -71,18 +71,19 @@ static void run_tasks(struct posted *posted)
 {
     struct batch *batch = &posted->batch;
     bool *held = memory_zeroed((size_t)plan_house_lane(posted->plan) + 1, sizeof *held);
-    for (size_t i = 0; i < posted->plan->task_count; i++) {
-        run_task(posted, &posted->plan->tasks[i], held);
+    size_t done = 0;
+    for (size_t i = 0; i < batch->plan->task_count; i++) {
+        struct task *task = &batch->plan->tasks[i];
+        run_task(posted, task, held);
+        done += task->outcome != OUTCOME_NONE;
     }
     free(held);
     quarantine_settle(&batch->quarantine);
-    commit_queue_close(&batch->queue);
-    commit_queue_take(&batch->queue, &posted->effects, 0);
-    must(posted->effects.count + batch->quarantine.task_count == posted->plan->task_count,
-         "every task has an effect, has failed or is held");
+    must(done + batch->quarantine.task_count == batch->plan->task_count,
+         "every task has an outcome, has failed or is held");
 }
 
-/* --- the effects as a journal --- */
+/* --- what tasks have done, as a journal --- */
 
 static struct stored_commodity style_of(const struct book *book, uint32_t commodity)
 {
@@ -135,16 +136,16 @@ static void add_transaction(struct posted *posted, const struct transaction *tra
     }
 }
 
-static void add_rollup(struct posted *posted, const struct task *task, const struct effect *effect)
+static void add_rollup(struct posted *posted, const struct task *task)
 {
     struct stored_transaction header = { .date = plan_date(posted->plan, task),
                                          .text = slice_of("month-end") };
-    if (task->kind == TASK_STATEMENT || !effect->entries) {
+    if (task->kind == TASK_STATEMENT || task->effect->count == 0) {
         return;
     }
     entry_header(&posted->text, &header);
-    for (size_t i = 0; i < effect->entries->count; i++) {
-        const struct effect_entry *entry = &effect->entries->items[i];
+    for (size_t i = 0; i < task->effect->count; i++) {
+        const struct effect_entry *entry = &task->effect->entries[i];
         struct stored_posting stored = { .amount = entry->amount, .balance = entry->balance };
         add_posting(posted, entry->cell, NULL, stored);
     }
@@ -154,15 +155,14 @@ static void add_up(struct posted *posted)
 {
     const struct plan *plan = posted->plan;
     uint32_t last_seq = 0;
-    for (size_t i = 0; i < posted->effects.count; i++) {
-        const struct effect *effect = &posted->effects.items[i];
-        const struct task *task = effect->task;
-        must(task->seq > last_seq, "the effects are in the planned order");
+    for (size_t i = 0; i < plan->task_count; i++) {
+        const struct task *task = &plan->tasks[i];
+        must(task->seq > last_seq, "the tasks are in the planned order");
         last_seq = task->seq;
-        if (effect->outcome == EFFECT_POSTED) {
+        if (task->outcome == OUTCOME_POSTED) {
             add_transaction(posted, &plan->book.transactions[task->subject]);
-        } else if (effect->outcome == EFFECT_ROLLUP) {
-            add_rollup(posted, task, effect);
+        } else if (task->outcome == OUTCOME_ROLLUP) {
+            add_rollup(posted, task);
         }
     }
     for (size_t i = 0; i < plan->clients.cell_count; i++) {
@@ -262,16 +262,12 @@ void posted_book_check(struct plan *plan)
     }
     allow_steps(plan);
     posted.balances = memory_zeroed(plan->clients.cell_count, sizeof *posted.balances);
-    must(batch_init(&posted.batch, plan, 1, false, &problem), "a batch can be made");
+    must(batch_init(&posted.batch, plan, false, &problem), "a batch can be made");
     run_tasks(&posted);
     add_up(&posted);
     if (can_be_read_again(&posted)) {
         read_again(&posted);
     }
-    for (size_t i = 0; i < posted.effects.count; i++) {
-        effect_fini(&posted.effects.items[i]);
-    }
-    free(posted.effects.items);
     free(posted.balances);
     buffer_fini(&posted.text);
     batch_fini(&posted.batch);

@@ -1,7 +1,8 @@
 /*
  * Stands in for lanepool: the few calls that ledgerbatch makes of a pool, without threads. A submit
  * runs the task at once. A task that fails poisons the lanes that it has, and later tasks run
- * without these.
+ * without these. Journal entries are written when there are as many as a call may have, and at the
+ * end.
  */
 #include <stdlib.h>
 
@@ -11,24 +12,57 @@
 struct lanepool_pool {
     bool *poisoned; /* by key */
     size_t key_count;
+    lanepool_journal_options journal;
+    void *user;
+    lanepool_journal_entry *entries; /* that are not written yet */
+    size_t entry_count, capacity;
+    bool has_failed;
 };
 
 struct lanepool_run {
     const lanepool_pool *pool;
     const lanepool_task *task;
+    void *record;
 };
 
 lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool)
 {
-    (void)options;
     *pool = memory_zeroed(1, sizeof **pool);
+    (*pool)->journal = *options->journal;
+    (*pool)->user = options->user;
     return LANEPOOL_OK;
 }
 
 lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
 {
+    free(pool->entries);
     free(pool->poisoned);
     free(pool);
+    return LANEPOOL_OK;
+}
+
+static void write_entries(lanepool_pool *pool)
+{
+    if (pool->entry_count > 0 && !pool->has_failed) {
+        pool->has_failed =
+            pool->journal.write(pool->user, pool->entries, pool->entry_count, 0) != 0;
+    }
+    pool->entry_count = 0;
+}
+
+static void add_entry(lanepool_pool *pool, void *record)
+{
+    pool->entries =
+        memory_grow(pool->entries, &pool->capacity, pool->entry_count + 1, sizeof *pool->entries);
+    pool->entries[pool->entry_count++] = (lanepool_journal_entry){ .record = record };
+    if (pool->entry_count == pool->journal.batch_max) {
+        write_entries(pool);
+    }
+}
+
+lanepool_status lanepool_run_set_record(lanepool_run *run, void *record)
+{
+    run->record = record;
     return LANEPOOL_OK;
 }
 
@@ -62,11 +96,16 @@ bool lanepool_run_holds(const lanepool_run *run, lanepool_key key)
 
 lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
 {
-    lanepool_run run = { pool, task };
-    if (task->function(&run, task->context) != 0) {
-        for (size_t i = 0; i < task->claim_count; i++) {
-            poison(pool, task->claims[i].key.id);
-        }
+    lanepool_run run = { pool, task, NULL };
+    if (pool->has_failed) {
+        return LANEPOOL_SHUT_DOWN;
+    }
+    if (task->function(&run, task->context) == 0) {
+        add_entry(pool, run.record);
+        return LANEPOOL_OK;
+    }
+    for (size_t i = 0; i < task->claim_count; i++) {
+        poison(pool, task->claims[i].key.id);
     }
     return LANEPOOL_OK;
 }
@@ -77,8 +116,9 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
 {
     lanepool_status status = LANEPOOL_OK;
     (void)wait_max_ns;
-    for (*accepted = 0; *accepted < task_count; ++*accepted) {
+    for (*accepted = 0; *accepted < task_count && status == LANEPOOL_OK;) {
         status = lanepool_pool_submit(pool, &tasks[*accepted]);
+        *accepted += status == LANEPOOL_OK;
     }
     return status;
 }
@@ -100,7 +140,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
 
 lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns)
 {
-    (void)pool;
     (void)wait_max_ns;
-    return LANEPOOL_OK;
+    write_entries(pool);
+    return pool->has_failed ? LANEPOOL_UNWRITTEN : LANEPOOL_OK;
 }

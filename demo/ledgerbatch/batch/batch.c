@@ -4,19 +4,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "batch/effect.h"
 #include "memory.h"
 
-bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, bool defers,
-                struct problem *problem)
+bool batch_init(struct batch *batch, struct plan *plan, bool defers, struct problem *problem)
 {
     *batch = (struct batch){ .plan = plan };
     atomic_init(&batch->done_count, 0);
     if (!quarantine_init(&batch->quarantine, plan, problem)) {
         return false;
-    }
-    if (!commit_queue_init(&batch->queue, commit_size)) {
-        quarantine_fini(&batch->quarantine);
-        return problem_set(problem, EXIT_CODE_IO, "a mutex cannot be created");
     }
     deferral_init(&batch->deferral, plan, defers);
     batch->balances = memory_zeroed(plan->clients.cell_count, sizeof *batch->balances);
@@ -34,9 +30,9 @@ void batch_fini(struct batch *batch)
     free(batch->before);
     free(batch->after);
     free(batch->broken_cells);
+    effect_drop(batch->plan->tasks, batch->plan->task_count);
     deferral_fini(&batch->deferral);
     quarantine_fini(&batch->quarantine);
-    commit_queue_fini(&batch->queue);
 }
 
 void batch_break(struct batch *batch, const struct patterns *fail_on)

@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 
-#include "batch/commit_queue.h"
 #include "batch/deferral.h"
 #include "batch/quarantine.h"
 #include "plan/plan.h"
@@ -21,7 +20,6 @@ struct batch {
     int64_t *after;    /* by posting: the balance of its cell after it */
     struct quarantine quarantine;
     struct deferral deferral;
-    struct commit_queue queue;
     unsigned task_wait_us; /* how long each task waits first: --task-wait-us */
     bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none do */
     atomic_size_t done_count;
@@ -31,8 +29,7 @@ struct batch {
  * Makes a batch of a plan. Its tasks then point to the batch; all balances are zero. `defers` is
  * --on-failure defer.
  */
-bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, bool defers,
-                struct problem *problem);
+bool batch_init(struct batch *batch, struct plan *plan, bool defers, struct problem *problem);
 void batch_fini(struct batch *batch);
 
 /* Lets all transactions fail that touch an account of the patterns: --fail-on. */

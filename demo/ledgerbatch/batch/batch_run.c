@@ -4,7 +4,7 @@
 #include "batch/month_end.h"
 #include "batch/post.h"
 
-static int run_kind(struct batch *batch, const struct task *task, struct lane_list *missing)
+static int run_kind(struct batch *batch, struct task *task, struct lane_list *missing)
 {
     switch ((enum task_kind)task->kind) {
     case TASK_POST:
@@ -19,7 +19,7 @@ static int run_kind(struct batch *batch, const struct task *task, struct lane_li
     return BATCH_FAILED;
 }
 
-int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing)
+int batch_run(struct batch *batch, struct task *task, struct lane_list *missing)
 {
     bool can_defer = batch->deferral.is_used && task->kind == TASK_POST && missing->count == 0;
     if (can_defer && deferral_skip(batch, task)) {
@@ -33,7 +33,7 @@ int batch_run(struct batch *batch, const struct task *task, struct lane_list *mi
     case VERDICT_PASS:
         return 0;
     case VERDICT_FAIL:
-        month_end_fail(batch, task, missing);
+        month_end_fail(task, missing);
         return 0;
     }
     int code = run_kind(batch, task, missing);

@@ -8,8 +8,9 @@
 
 /*
  * Runs a task without those of its lanes that are held: `missing`, in the order of plan_lanes().
- * Returns 0, BATCH_FAILED or BATCH_HELD. The caller frees what is left in the list.
+ * Sets its outcome. Returns 0, BATCH_FAILED or BATCH_HELD. The caller frees what is left in the
+ * list.
  */
-int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing);
+int batch_run(struct batch *batch, struct task *task, struct lane_list *missing);
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "batch/batch_run.h"
+#include "batch/effect.h"
 
 /* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
 static void wait_first(const struct batch *batch)
@@ -36,7 +37,7 @@ static void find_missing(const struct batch *batch, const struct task *task,
 
 int batch_task(lanepool_run *run, void *context)
 {
-    const struct task *task = context;
+    struct task *task = context;
     struct batch *batch = task->batch;
     struct lane_list missing = { 0 };
     if (batch->task_wait_us > 0) {
@@ -47,6 +48,9 @@ int batch_task(lanepool_run *run, void *context)
     free(missing.items);
     if (task->member == NO_INDEX) { /* a part belongs to a task that is counted already */
         atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+    }
+    if (task->outcome != OUTCOME_NONE) {
+        lanepool_run_set_record(run, task);
     }
     return code;
 }

@@ -8,8 +8,9 @@
 #include "lanepool/lanepool.h"
 
 /*
- * The function of every task; the context is the struct task. After BATCH_FAILED or BATCH_HELD the
- * pool parks the task: it stays in its lanes, and later tasks run without these lanes.
+ * The function of every task; the context is the struct task. A task with an outcome is its own
+ * record in the pool's journal. After BATCH_FAILED or BATCH_HELD the pool parks the task: it stays
+ * in its lanes, and later tasks run without these lanes.
  */
 int batch_task(lanepool_run *run, void *context);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "batch/batch.h"
+#include "batch/effect.h"
 #include "memory.h"
 
 void deferral_init(struct deferral *deferral, const struct plan *plan, bool is_used)
@@ -47,18 +48,16 @@ void deferral_restore(struct deferral *deferral, const struct plan *plan, const 
     free(lanes.items);
 }
 
-static void append_deferred(struct batch *batch, const struct task *task,
-                            const struct lane_list *lanes, uint32_t lane, uint32_t root_seq)
+static void defer(struct batch *batch, struct task *task, const struct lane_list *lanes,
+                  uint32_t lane, uint32_t root_seq)
 {
-    struct effect effect = { .task = task, .outcome = EFFECT_DEFERRED };
-    effect.entries = memory_zeroed(1, sizeof *effect.entries + sizeof(struct effect_entry));
-    effect.entries->count = 1;
-    effect.entries->items[0] = (struct effect_entry){ .cell = lane, .number = root_seq };
+    task->outcome = OUTCOME_DEFERRED;
+    task->effect = effect_create();
+    effect_add(task->effect, (struct effect_entry){ .cell = lane, .number = root_seq });
     note_first(&batch->deferral, lanes, task->seq);
-    commit_queue_append(&batch->queue, effect);
 }
 
-bool deferral_skip(struct batch *batch, const struct task *task)
+bool deferral_skip(struct batch *batch, struct task *task)
 {
     struct lane_list lanes = { 0 };
     uint32_t lane = NO_INDEX;
@@ -67,41 +66,35 @@ bool deferral_skip(struct batch *batch, const struct task *task)
         lane = batch->deferral.held_since[lanes.items[i]] ? lanes.items[i] : NO_INDEX;
     }
     if (lane != NO_INDEX) {
-        append_deferred(batch, task, &lanes, lane, batch->deferral.held_since[lane]);
+        defer(batch, task, &lanes, lane, batch->deferral.held_since[lane]);
     }
     free(lanes.items);
     return lane != NO_INDEX;
 }
 
-void deferral_fail(struct batch *batch, const struct task *task)
+void deferral_fail(struct batch *batch, struct task *task)
 {
     struct lane_list lanes = { 0 };
     uint32_t client = quarantine_failed_client(&batch->quarantine, task);
     plan_lanes(batch->plan, task, &lanes);
     hold_client(&batch->deferral, client, task->seq);
-    append_deferred(batch, task, &lanes, client, task->seq);
+    defer(batch, task, &lanes, client, task->seq);
     free(lanes.items);
 }
 
-struct effect_entries *deferral_add_earlier(struct batch *batch, const struct task *task,
-                                            struct effect_entries *entries)
+void deferral_add_earlier(struct batch *batch, struct task *task)
 {
     struct lane_list lanes = { 0 };
-    size_t capacity = sizeof *entries + entries->count * sizeof *entries->items;
     if (!batch->deferral.is_used) {
-        return entries;
+        return;
     }
     plan_lanes(batch->plan, task, &lanes);
     for (size_t i = 0; i < lanes.count; i++) {
         uint32_t first = batch->deferral.first_seqs[lanes.items[i]];
-        if (first == 0 || lanes.items[i] == plan_house_lane(batch->plan)) {
-            continue;
+        if (first != 0 && lanes.items[i] != plan_house_lane(batch->plan)) {
+            effect_add(task->effect,
+                       (struct effect_entry){ .cell = lanes.items[i], .number = first });
         }
-        size_t needed = sizeof *entries + (entries->count + 1) * sizeof *entries->items;
-        entries = memory_grow(entries, &capacity, needed, 1);
-        entries->items[entries->count++] =
-            (struct effect_entry){ .cell = lanes.items[i], .number = first };
     }
     free(lanes.items);
-    return entries;
 }

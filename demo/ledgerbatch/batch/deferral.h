@@ -12,7 +12,6 @@
 #include "plan/plan.h"
 
 struct batch;
-struct effect_entries;
 
 struct deferral {
     bool is_used;
@@ -31,13 +30,12 @@ void deferral_restore(struct deferral *deferral, const struct plan *plan, const 
                       uint32_t lane, uint32_t root_seq);
 
 /* Defers a transaction of a held client. Returns false if there is none: then it must run. */
-bool deferral_skip(struct batch *batch, const struct task *task);
+bool deferral_skip(struct batch *batch, struct task *task);
 
-/* Adds the first deferred task of each client of a transaction, if there is one, to the entries. */
-struct effect_entries *deferral_add_earlier(struct batch *batch, const struct task *task,
-                                            struct effect_entries *entries);
+/* Adds the first deferred task of each client of a transaction, if there is one, to its effect. */
+void deferral_add_earlier(struct batch *batch, struct task *task);
 
 /* Defers a transaction that has failed, and holds the client that it failed for. */
-void deferral_fail(struct batch *batch, const struct task *task);
+void deferral_fail(struct batch *batch, struct task *task);
 
 #endif

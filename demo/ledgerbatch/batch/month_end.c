@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "batch/effect.h"
 #include "memory.h"
 
 /* A running rollup. It gathers entries, and changes nothing else before it has all of them. */
@@ -12,28 +13,10 @@ struct rollup {
     struct lane_list *missing; /* clients that it runs without, in order */
     size_t next_missing;
     uint32_t cell_number; /* the number of the visited cell among those of the whole group */
-    struct effect_entries *entries;
-    size_t capacity;  /* in bytes */
+    struct effect *effect;
     int64_t *working; /* balances of the client's cells after the entries so far */
     size_t working_capacity;
 };
-
-/* Makes room for `count` entries. */
-static void reserve_entries(struct rollup *rollup, size_t count)
-{
-    bool is_new = !rollup->entries;
-    size_t needed = sizeof *rollup->entries + count * sizeof *rollup->entries->items;
-    rollup->entries = memory_grow(rollup->entries, &rollup->capacity, needed, 1);
-    if (is_new) {
-        *rollup->entries = (struct effect_entries){ .count = 0 };
-    }
-}
-
-static void add_entry(struct rollup *rollup, struct effect_entry entry)
-{
-    reserve_entries(rollup, rollup->entries ? rollup->entries->count + 1 : 1);
-    rollup->entries->items[rollup->entries->count++] = entry;
-}
 
 /* The two postings that a cell causes: its own, and the opposite one. */
 enum side { SIDE_OWN = 1, SIDE_OTHER = 2 };
@@ -53,8 +36,8 @@ static bool add_generated_entry(struct rollup *rollup, const struct client *clie
                    "the balance of %.*s has too many digits", SLICE_ARGUMENTS(name));
         return false;
     }
-    add_entry(rollup,
-              (struct effect_entry){ cell, 2 * rollup->cell_number + side, amount, *balance });
+    effect_add(rollup->effect,
+               (struct effect_entry){ cell, 2 * rollup->cell_number + side, amount, *balance });
     return true;
 }
 
@@ -119,7 +102,7 @@ static bool read_closing_balance(struct rollup *rollup, const struct client *cli
     int64_t balance = rollup->batch->balances[number];
     (void)client;
     if (balance != 0) {
-        add_entry(rollup, (struct effect_entry){ .cell = number, .balance = balance });
+        effect_add(rollup->effect, (struct effect_entry){ .cell = number, .balance = balance });
     }
     return true;
 }
@@ -168,57 +151,51 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
     return true;
 }
 
-static void move_missing(struct rollup *rollup)
+/* Sets the effect of a rollup, which takes over the list of missing clients. */
+static void set_effect(struct task *task, enum outcome outcome, struct effect *effect,
+                       struct lane_list *missing)
 {
-    rollup->entries->missing = *rollup->missing;
-    *rollup->missing = (struct lane_list){ 0 };
+    effect->missing = *missing;
+    *missing = (struct lane_list){ 0 };
+    task->outcome = (uint8_t)outcome;
+    task->effect = effect;
 }
 
-static int run_rollup(struct batch *batch, const struct task *task, struct lane_list *missing,
+static int run_rollup(struct batch *batch, struct task *task, struct lane_list *missing,
                       cell_visitor visit)
 {
-    struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
+    struct effect *effect = effect_create();
+    struct rollup rollup = { .batch = batch, .task = task, .missing = missing, .effect = effect };
     bool gathered = visit_group(&rollup, visit);
     free(rollup.working);
     if (!gathered) {
-        free(rollup.entries);
+        effect_destroy(effect);
         return BATCH_FAILED;
     }
     /* A statement has SHARED claims and must not write, not even an unchanged value. */
-    for (size_t i = 0; rollup.entries && task->kind != TASK_STATEMENT && i < rollup.entries->count;
-         i++) {
-        const struct effect_entry *entry = &rollup.entries->items[i];
-        batch->balances[entry->cell] = entry->balance;
+    for (size_t i = 0; task->kind != TASK_STATEMENT && i < effect->count; i++) {
+        batch->balances[effect->entries[i].cell] = effect->entries[i].balance;
     }
-    if (missing->count > 0) {
-        reserve_entries(&rollup, rollup.entries ? rollup.entries->count : 0);
-        move_missing(&rollup);
-    }
-    struct effect effect = { task, EFFECT_ROLLUP, rollup.entries };
-    commit_queue_append(&batch->queue, effect);
+    set_effect(task, OUTCOME_ROLLUP, effect, missing);
     return 0;
 }
 
-void month_end_fail(struct batch *batch, const struct task *task, struct lane_list *missing)
+void month_end_fail(struct task *task, struct lane_list *missing)
 {
-    struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
-    reserve_entries(&rollup, 0);
-    move_missing(&rollup);
-    struct effect effect = { task, EFFECT_FAILED, rollup.entries };
-    commit_queue_append(&batch->queue, effect);
+    set_effect(task, OUTCOME_FAILED, effect_create(), missing);
 }
 
-int month_end_statement(struct batch *batch, const struct task *task, struct lane_list *missing)
+int month_end_statement(struct batch *batch, struct task *task, struct lane_list *missing)
 {
     return run_rollup(batch, task, missing, read_closing_balance);
 }
 
-int month_end_accrual(struct batch *batch, const struct task *task, struct lane_list *missing)
+int month_end_accrual(struct batch *batch, struct task *task, struct lane_list *missing)
 {
     return run_rollup(batch, task, missing, accrue_cell);
 }
 
-int month_end_close(struct batch *batch, const struct task *task, struct lane_list *missing)
+int month_end_close(struct batch *batch, struct task *task, struct lane_list *missing)
 {
     return run_rollup(batch, task, missing, close_cell);
 }

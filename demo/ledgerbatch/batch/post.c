@@ -1,13 +1,11 @@
 /* Owns the posting and the refusal of transactions of the input. */
 #include "batch/post.h"
 
-#include <stdlib.h>
-
-#include "memory.h"
+#include "batch/effect.h"
 
 struct poster {
     struct batch *batch;
-    const struct task *task;
+    struct task *task;
     const struct posting *postings;
     int64_t *after; /* by posting: the balance after it */
     uint32_t count;
@@ -105,27 +103,34 @@ static bool fail_if_broken(const struct poster *poster)
     return false;
 }
 
-int post_transaction(struct batch *batch, const struct task *task)
+/* Refuses a transaction that has been applied. */
+static void refuse(const struct poster *poster, uint32_t overdrawn)
+{
+    struct batch *batch = poster->batch;
+    struct task *task = poster->task;
+    task->outcome = OUTCOME_REFUSED;
+    task->effect = effect_create();
+    effect_add(task->effect,
+               (struct effect_entry){ .cell = overdrawn, .balance = batch->balances[overdrawn] });
+    deferral_add_earlier(batch, task);
+    take_back(poster, poster->count);
+}
+
+int post_transaction(struct batch *batch, struct task *task)
 {
     const struct book *book = &batch->plan->book;
     const struct transaction *transaction = &book->transactions[task->subject];
     struct poster poster = { batch, task, &book->postings[transaction->first_posting],
                              &batch->after[transaction->first_posting],
                              transaction->posting_count };
-    struct effect effect = { .task = task, .outcome = EFFECT_POSTED };
     if ((batch->broken_cells && fail_if_broken(&poster)) || !apply_postings(&poster)) {
         return BATCH_FAILED;
     }
     uint32_t overdrawn = find_overdraft(&poster);
     if (overdrawn != NO_INDEX) {
-        effect.outcome = EFFECT_REFUSED;
-        effect.entries = memory_zeroed(1, sizeof *effect.entries + sizeof(struct effect_entry));
-        effect.entries->count = 1;
-        effect.entries->items[0] =
-            (struct effect_entry){ .cell = overdrawn, .balance = batch->balances[overdrawn] };
-        effect.entries = deferral_add_earlier(batch, task, effect.entries);
-        take_back(&poster, poster.count);
+        refuse(&poster, overdrawn);
+    } else {
+        task->outcome = OUTCOME_POSTED;
     }
-    commit_queue_append(&batch->queue, effect);
     return 0;
 }

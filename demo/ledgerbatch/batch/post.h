@@ -6,7 +6,7 @@
 
 #include "batch/batch.h"
 
-/* Posts or refuses a transaction and appends the effect. Returns 0, or BATCH_FAILED. */
-int post_transaction(struct batch *batch, const struct task *task);
+/* Posts or refuses a transaction, and sets its outcome. Returns 0, or BATCH_FAILED. */
+int post_transaction(struct batch *batch, struct task *task);
 
 #endif

@@ -1,22 +1,20 @@
 /*
- * Owns the writing of effects from the commit queue to the store.
+ * Owns the writing of effects to the store.
  *
- * A commit writes all effects of the queue, in the order of seq: so adjacent rows are in one page
- * of the database. The order does not matter otherwise: the commit is atomic, and the effects of
- * one lane are in the order of seq already.
+ * A commit writes its effects in the order of seq: so adjacent rows are in one page of the
+ * database. The order does not matter otherwise: the commit is atomic, and the effects of one lane
+ * are in the order of seq already.
  */
 #include "commit/committer.h"
 
 #include <stdlib.h>
 
+#include "batch/effect.h"
 #include "commit/name_rows.h"
 #include "commit/task_header.h"
 #include "memory.h"
 #include "store/entry.h"
 #include "store/stored_book.h"
-
-/* How long a commit waits for more effects. */
-#define COMMIT_WAIT_NS 200000000u
 
 enum cell_flag {
     CELL_STORED = 1, /* the store has its balance */
@@ -59,7 +57,7 @@ void committer_fini(struct committer *committer)
     free(committer->dirty_lanes);
     free(committer->commodities);
     free(committer->lanes.items);
-    free(committer->taken.items);
+    free(committer->taken);
     buffer_fini(&committer->text);
 }
 
@@ -139,14 +137,14 @@ static void set_cell_dirty(struct committer *committer, uint32_t cell)
     }
 }
 
-static void advance_lanes(struct committer *committer, const struct effect *effect)
+static void advance_lanes(struct committer *committer, const struct task *task)
 {
-    size_t missing_count = effect->entries ? effect->entries->missing.count : 0;
+    size_t missing_count = task->effect ? task->effect->missing.count : 0;
     size_t passed = 0; /* the number of missing lanes passed: both lists have the same order */
-    plan_lanes(committer->batch->plan, effect->task, &committer->lanes);
+    plan_lanes(committer->batch->plan, task, &committer->lanes);
     for (size_t i = 0; i < committer->lanes.count; i++) {
         uint32_t lane = committer->lanes.items[i];
-        if (passed < missing_count && effect->entries->missing.items[passed] == lane) {
+        if (passed < missing_count && task->effect->missing.items[passed] == lane) {
             passed++;
             continue;
         }
@@ -154,7 +152,7 @@ static void advance_lanes(struct committer *committer, const struct effect *effe
             committer->lane_flags[lane] |= LANE_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
-        committer->last_seqs[lane] = effect->task->seq;
+        committer->last_seqs[lane] = task->seq;
     }
 }
 
@@ -240,25 +238,25 @@ static bool put_unposted(struct committer *committer, const struct task *task,
 }
 
 /* Says in a refusal which of its clients have an earlier transaction that is deferred. */
-static void add_earlier_deferrals(struct committer *committer, const struct effect *effect)
+static void add_earlier_deferrals(struct committer *committer, const struct task *task)
 {
     const struct plan *plan = committer->batch->plan;
-    for (size_t i = 1; i < effect->entries->count; i++) {
+    for (size_t i = 1; i < task->effect->count; i++) {
         buffer_add_text(&committer->text, "; task ");
-        buffer_add_number(&committer->text, effect->entries->items[i].number);
+        buffer_add_number(&committer->text, task->effect->entries[i].number);
         buffer_add_text(&committer->text, " of ");
-        buffer_add(&committer->text, plan->clients.items[effect->entries->items[i].cell].name);
+        buffer_add(&committer->text, plan->clients.items[task->effect->entries[i].cell].name);
         buffer_add_text(&committer->text, " is deferred");
     }
 }
 
-static void add_deferral_reason(struct committer *committer, const struct effect *effect)
+static void add_deferral_reason(struct committer *committer, const struct task *task)
 {
     const struct plan *plan = committer->batch->plan;
-    const struct effect_entry *entry = &effect->entries->items[0];
+    const struct effect_entry *entry = &task->effect->entries[0];
     struct buffer *text = &committer->text;
     char reason[200];
-    if (entry->number == effect->task->seq) {
+    if (entry->number == task->seq) {
         quarantine_copy_reason(&committer->batch->quarantine, entry->number, reason, sizeof reason);
         buffer_add_text(text, "failed: ");
         buffer_add_text(text, reason);
@@ -270,14 +268,13 @@ static void add_deferral_reason(struct committer *committer, const struct effect
     buffer_add_number(text, entry->number);
 }
 
-static bool write_deferral(struct committer *committer, const struct effect *effect)
+static bool write_deferral(struct committer *committer, const struct task *task)
 {
-    const struct task *task = effect->task;
-    const struct effect_entry *entry = &effect->entries->items[0];
+    const struct effect_entry *entry = &task->effect->entries[0];
     struct buffer *text = &committer->text;
     struct stored_transaction header = task_header(committer->batch->plan, task, text);
     text->size = 0;
-    add_deferral_reason(committer, effect);
+    add_deferral_reason(committer, task);
     size_t reason_size = text->size;
     if (!put_unposted(committer, task, &header)) {
         return false;
@@ -293,11 +290,11 @@ static bool write_deferral(struct committer *committer, const struct effect *eff
     return store_put_deferral(committer->store, &deferral, &committer->problem);
 }
 
-static bool write_refusal(struct committer *committer, const struct effect *effect,
+static bool write_refusal(struct committer *committer, const struct task *task,
                           const struct stored_transaction *header)
 {
     const struct book *book = &committer->batch->plan->book;
-    const struct effect_entry *overdrawn = &effect->entries->items[0];
+    const struct effect_entry *overdrawn = &task->effect->entries[0];
     const struct client_cell *cell = client_cell(committer, overdrawn->cell);
     struct buffer *text = &committer->text;
     text->size = 0;
@@ -307,50 +304,48 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     entry_number(text, &committer->commodities[cell->commodity], overdrawn->balance);
     buffer_add_byte(text, ' ');
     buffer_add(text, book_symbol(book, cell->commodity));
-    add_earlier_deferrals(committer, effect);
+    add_earlier_deferrals(committer, task);
     size_t reason_size = text->size;
-    if (!put_unposted(committer, effect->task, header)) {
+    if (!put_unposted(committer, task, header)) {
         return false;
     }
-    struct stored_refusal refusal = { effect->task->seq,
+    struct stored_refusal refusal = { task->seq,
                                       { text->data, reason_size },
                                       { text->data + reason_size, text->size - reason_size } };
     return store_put_refusal(committer->store, &refusal, &committer->problem);
 }
 
-static bool write_posted_or_refused(struct committer *committer, const struct effect *effect)
+static bool write_posted_or_refused(struct committer *committer, const struct task *task)
 {
     const struct transaction *transaction =
-        &committer->batch->plan->book.transactions[effect->task->subject];
-    bool refused = effect->outcome == EFFECT_REFUSED;
-    struct stored_transaction header =
-        task_header(committer->batch->plan, effect->task, &committer->text);
+        &committer->batch->plan->book.transactions[task->subject];
+    bool refused = task->outcome == OUTCOME_REFUSED;
+    struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
     if (refused) {
         header.kind = slice_of("refused");
     }
     const struct plan *plan = committer->batch->plan;
-    bool was_deferred = plan_is_late(plan, effect->task);
-    if ((was_deferred &&
-         !store_set_deferral_done(committer->store, plan_early_seq(plan, effect->task),
-                                  &committer->problem)) ||
+    bool was_deferred = plan_is_late(plan, task);
+    if ((was_deferred && !store_set_deferral_done(committer->store, plan_early_seq(plan, task),
+                                                  &committer->problem)) ||
         !store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }
-    return refused ? write_refusal(committer, effect, &header)
-                   : write_postings(committer, effect->task->seq, transaction);
+    return refused ? write_refusal(committer, task, &header)
+                   : write_postings(committer, task->seq, transaction);
 }
 
-static bool write_entry(struct committer *committer, const struct effect *effect, size_t i,
+static bool write_entry(struct committer *committer, const struct task *task, size_t i,
                         bool is_statement)
 {
-    const struct effect_entry *entry = &effect->entries->items[i];
+    const struct effect_entry *entry = &task->effect->entries[i];
     const struct client_cell *cell = client_cell(committer, entry->cell);
     if (is_statement) {
-        struct stored_closing closing = { effect->task->seq, cell->account, cell->commodity,
+        struct stored_closing closing = { task->seq, cell->account, cell->commodity,
                                           entry->balance };
         return store_put_closing(committer->store, &closing, &committer->problem);
     }
-    struct stored_posting posting = { .seq = effect->task->seq,
+    struct stored_posting posting = { .seq = task->seq,
                                       .number = entry->number,
                                       .account = cell->account,
                                       .commodity = cell->commodity,
@@ -363,11 +358,11 @@ static bool write_entry(struct committer *committer, const struct effect *effect
 }
 
 /* Puts the clients that a rollup was done without, so that a later run makes up for them. */
-static bool put_missing(struct committer *committer, const struct effect *effect)
+static bool put_missing(struct committer *committer, const struct task *task)
 {
     bool put = true;
-    for (size_t i = 0; put && effect->entries && i < effect->entries->missing.count; i++) {
-        struct stored_share missing = { effect->task->seq, effect->entries->missing.items[i] };
+    for (size_t i = 0; put && i < task->effect->missing.count; i++) {
+        struct stored_share missing = { task->seq, task->effect->missing.items[i] };
         put = store_put_missing(committer->store, &missing, &committer->problem);
     }
     return put;
@@ -380,62 +375,63 @@ static bool remove_missing(struct committer *committer, const struct task *part)
 }
 
 /* Writes a rollup that failed because clients are held. The reason names these clients. */
-static bool write_failed(struct committer *committer, const struct effect *effect)
+static bool write_failed(struct committer *committer, const struct task *task)
 {
     const struct plan *plan = committer->batch->plan;
     struct buffer *text = &committer->text;
-    struct stored_transaction header = task_header(plan, effect->task, text);
+    struct stored_transaction header = task_header(plan, task, text);
     size_t code_size = header.code.size;
     const char *before = "held: ";
-    for (size_t i = 0; i < effect->entries->missing.count; i++) {
+    for (size_t i = 0; i < task->effect->missing.count; i++) {
         buffer_add_text(text, before);
-        buffer_add(text, plan->clients.items[effect->entries->missing.items[i]].name);
+        buffer_add(text, plan->clients.items[task->effect->missing.items[i]].name);
         before = ", ";
     }
-    struct stored_failed failed = { effect->task->seq,
+    struct stored_failed failed = { task->seq,
                                     { text->data, code_size },
                                     { text->data + code_size, text->size - code_size } };
     return store_put_failed(committer->store, &failed, &committer->problem);
 }
 
-static bool write_rollup(struct committer *committer, const struct effect *effect)
+static bool write_rollup(struct committer *committer, const struct task *task)
 {
-    const struct task *task = effect->task;
     struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
     bool written = task->member != NO_INDEX
                        ? remove_missing(committer, task)
                        : store_put_transaction(committer->store, &header, &committer->problem) &&
-                             put_missing(committer, effect);
-    for (size_t i = 0; written && effect->entries && i < effect->entries->count; i++) {
-        written = write_entry(committer, effect, i, task->kind == TASK_STATEMENT);
+                             put_missing(committer, task);
+    for (size_t i = 0; written && i < task->effect->count; i++) {
+        written = write_entry(committer, task, i, task->kind == TASK_STATEMENT);
     }
     return written;
 }
 
-static bool write_effect(struct committer *committer, const struct effect *effect)
+static bool write_effect(struct committer *committer, const struct task *task)
 {
-    switch ((enum effect_outcome)effect->outcome) {
-    case EFFECT_POSTED:
-    case EFFECT_REFUSED:
-        return write_posted_or_refused(committer, effect);
-    case EFFECT_ROLLUP:
-        return write_rollup(committer, effect);
-    case EFFECT_DEFERRED:
-        return write_deferral(committer, effect);
-    case EFFECT_FAILED:
-        return write_failed(committer, effect);
+    switch ((enum outcome)task->outcome) {
+    case OUTCOME_POSTED:
+    case OUTCOME_REFUSED:
+        return write_posted_or_refused(committer, task);
+    case OUTCOME_ROLLUP:
+        return write_rollup(committer, task);
+    case OUTCOME_DEFERRED:
+        return write_deferral(committer, task);
+    case OUTCOME_FAILED:
+        return write_failed(committer, task);
+    case OUTCOME_NONE:
+        break;
     }
     return false;
 }
 
 static bool write_effects(struct committer *committer)
 {
-    for (size_t i = 0; i < committer->taken.count; i++) {
-        const struct effect *effect = &committer->taken.items[i];
-        if (!write_effect(committer, effect)) {
+    for (size_t i = 0; i < committer->taken_count; i++) {
+        const struct task *task = committer->taken[i];
+        if (!write_effect(committer, task)) {
             return false;
         }
-        advance_lanes(committer, effect);
+        advance_lanes(committer, task);
     }
     return true;
 }
@@ -477,55 +473,36 @@ static bool write_dirty(struct committer *committer)
     return true;
 }
 
-static int compare_effects(const void *left, const void *right)
+static int compare_tasks(const void *left, const void *right)
 {
-    uint32_t a = ((const struct effect *)left)->task->seq;
-    uint32_t b = ((const struct effect *)right)->task->seq;
+    uint32_t a = (*(const struct task *const *)left)->seq;
+    uint32_t b = (*(const struct task *const *)right)->seq;
     return (a > b) - (a < b);
 }
 
-static bool commit_taken(struct committer *committer)
+void committer_take(struct committer *committer, struct task *task)
 {
-    qsort(committer->taken.items, committer->taken.count, sizeof *committer->taken.items,
-          compare_effects);
+    committer->taken = memory_grow(committer->taken, &committer->taken_capacity,
+                                   committer->taken_count + 1, sizeof(struct task *));
+    committer->taken[committer->taken_count++] = task;
+}
+
+bool committer_commit(struct committer *committer)
+{
+    if (committer->taken_count == 0) {
+        return true;
+    }
+    qsort(committer->taken, committer->taken_count, sizeof *committer->taken, compare_tasks);
     bool committed = store_begin(committer->store, &committer->problem) &&
                      write_effects(committer) && write_dirty(committer) &&
                      store_commit(committer->store, &committer->problem);
     if (!committed) {
         store_rollback(committer->store);
     }
-    for (size_t i = 0; i < committer->taken.count; i++) {
-        effect_fini(&committer->taken.items[i]);
+    for (size_t i = 0; i < committer->taken_count; i++) {
+        effect_drop(committer->taken[i], 1);
     }
-    committer->taken.count = 0;
+    committer->failed = !committed;
+    committer->taken_count = 0;
     return committed;
-}
-
-static void *committer_main(void *argument)
-{
-    struct committer *committer = argument;
-    struct commit_queue *queue = &committer->batch->queue;
-    while (commit_queue_take(queue, &committer->taken, COMMIT_WAIT_NS)) {
-        if (committer->taken.count > 0 && !commit_taken(committer)) {
-            committer->failed = true;
-            commit_queue_stop(queue);
-            break;
-        }
-    }
-    return NULL;
-}
-
-bool committer_start(struct committer *committer, struct problem *problem)
-{
-    return pthread_create(&committer->thread, NULL, committer_main, committer) == 0 ||
-           problem_set(problem, EXIT_CODE_IO, "the thread of the committer cannot be started");
-}
-
-bool committer_join(struct committer *committer, struct problem *problem)
-{
-    pthread_join(committer->thread, NULL);
-    if (committer->failed) {
-        *problem = committer->problem;
-    }
-    return !committer->failed;
 }

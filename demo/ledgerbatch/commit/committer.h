@@ -1,6 +1,6 @@
 /*
- * The committer: the thread that writes effects to the store, many in one commit. It owns the store
- * while a batch runs.
+ * The committer: writes effects to the store, many in one commit. It owns the store while a batch
+ * runs, and is then called by the thread of the pool's journal.
  */
 #ifndef LEDGERBATCH_COMMIT_COMMITTER_H
 #define LEDGERBATCH_COMMIT_COMMITTER_H
@@ -14,8 +14,8 @@ struct committer {
     struct store *store;
     struct problem problem; /* if it has failed: why */
     bool failed;
-    pthread_t thread;
-    struct effect_list taken;
+    struct task **taken; /* those of the next commit */
+    size_t taken_count, taken_capacity;
     wide *balances;      /* by cell: as committed, or in the commit that is being made */
     uint8_t *cell_flags; /* by cell: CELL_STORED, CELL_DIRTY */
     uint32_t *dirty_cells;
@@ -38,9 +38,13 @@ void committer_fini(struct committer *committer);
  */
 bool committer_load(struct committer *committer, struct problem *problem);
 
-bool committer_start(struct committer *committer, struct problem *problem);
+/* Takes a task that has an outcome into the next commit, which drops its effect. */
+void committer_take(struct committer *committer, struct task *task);
 
-/* Waits until all effects of the closed queue are committed. Returns false after a problem. */
-bool committer_join(struct committer *committer, struct problem *problem);
+/*
+ * Commits what all taken tasks have done, or nothing of it. Returns false after a problem; it is
+ * not called again then.
+ */
+bool committer_commit(struct committer *committer);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "batch/batch.h"
+#include "batch/effect.h"
 #include "memory.h"
 
 static bool report_wrong_rollup(struct problem *problem)
@@ -150,6 +151,8 @@ bool leftovers_load(struct leftovers *leftovers, struct store *store, const stru
 
 void leftovers_fini(struct leftovers *leftovers)
 {
+    effect_drop(leftovers->parts, leftovers->part_count);
+    effect_drop(leftovers->late, leftovers->late_count);
     free(leftovers->parts);
     free(leftovers->late);
 }

@@ -14,15 +14,18 @@
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
 
-struct batch; /* a plan that is run; see batch/batch.h */
+struct batch;  /* a plan that is run; see batch/batch.h */
+struct effect; /* what a task has done; see batch/effect.h */
 
 struct task {
-    struct batch *batch; /* set before the plan is run; the plan does not use it */
-    uint32_t seq;        /* its number in the planned order, from 1; see also plan_late_seq() */
-    uint32_t subject;    /* a transaction; of a rollup: a group */
-    uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
-    uint32_t member;     /* of a part of a rollup: the only client that it is for; else NO_INDEX */
+    struct batch *batch;   /* set before the plan is run; the plan does not use it */
+    struct effect *effect; /* what it has done, until that is written; likewise */
+    uint32_t seq;          /* its number in the planned order, from 1; see also plan_late_seq() */
+    uint32_t subject;      /* a transaction; of a rollup: a group */
+    uint32_t month;        /* of a rollup: year * 12 + (0 to 11) */
+    uint32_t member; /* of a part of a rollup: the only client that it is for; else NO_INDEX */
     uint8_t kind;
+    uint8_t outcome; /* see batch/effect.h */
 };
 
 struct plan {

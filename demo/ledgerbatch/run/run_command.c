@@ -99,24 +99,17 @@ static bool check_closed(const struct runner *runner, const struct submitter *su
                        runner->options->database, submitter->undone);
 }
 
-static bool submit_and_commit(struct runner *runner, struct submitter *submitter,
-                              struct problem *problem)
+static bool check_and_submit(struct runner *runner, struct submitter *submitter,
+                             struct problem *problem)
 {
-    if (!submit_check(submitter, problem) || !check_closed(runner, submitter, problem) ||
-        !committer_start(&runner->committer, problem)) {
+    if (!submit_check(submitter, problem) || !check_closed(runner, submitter, problem)) {
         return false;
     }
     runner->skipped = submitter->skipped;
     progress_begin(&runner->progress, runner->plan.task_count, !runner->options->watch.is_live);
-    struct problem commit_problem;
     bool ran = submit_run(submitter, problem);
-    commit_queue_close(&runner->batch.queue);
-    bool committed = committer_join(&runner->committer, &commit_problem);
     progress_end(&runner->progress);
-    if (!committed) {
-        *problem = commit_problem;
-    }
-    return ran && committed;
+    return ran;
 }
 
 static bool run_tasks(struct runner *runner, struct problem *problem)
@@ -126,12 +119,14 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
     uint32_t *last_seqs = memory_zeroed(size, 1);
     memcpy(last_seqs, runner->committer.last_seqs, size);
     struct submitter submitter = { .batch = &runner->batch,
+                                   .committer = &runner->committer,
                                    .progress = &runner->progress,
                                    .watch = &runner->watch,
                                    .last_seqs = last_seqs,
                                    .leftovers = &runner->leftovers,
-                                   .workers = runner->options->workers };
-    bool ran = submit_and_commit(runner, &submitter, problem);
+                                   .workers = runner->options->workers,
+                                   .commit_size = runner->options->commit_size };
+    bool ran = check_and_submit(runner, &submitter, problem);
     free(last_seqs);
     return ran;
 }
@@ -308,7 +303,7 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
 static bool start_batch(struct runner *runner, const struct store_facts *facts,
                         struct problem *problem)
 {
-    if (!batch_init(&runner->batch, &runner->plan, runner->options->commit_size,
+    if (!batch_init(&runner->batch, &runner->plan,
                     runner->options->defers && !runner->options->resumed.is_retry, problem)) {
         return false;
     }

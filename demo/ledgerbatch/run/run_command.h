@@ -22,7 +22,7 @@ struct run_options {
     uint32_t retry_day; /* of deferred transactions; 0: the last day of the batch */
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */
-    size_t commit_size;         /* how many effects a commit waits for */
+    size_t commit_size;         /* about how many tasks share a commit */
     const char *const *files;
     size_t file_count;
 };

@@ -11,9 +11,21 @@
 
 /* How many tasks are submitted in one call. */
 #define SUBMIT_COUNT 256
-/* How many tasks may be pending: enough for all workers, and few enough for the caches. */
-#define PENDING_MAX ((size_t)1 << 14)
-/* How often the submitter updates the progress bar and checks the commit queue. */
+/* How many tasks may be pending, at least: enough for all workers. */
+#define PENDING_MIN ((size_t)1 << 14)
+/*
+ * How long the journal collects tasks before it begins to commit. It does so however many there
+ * are, and the store is idle meanwhile. So this is short.
+ */
+#define COMMIT_WAIT_NS 1000000u
+/*
+ * How many times --commit-size a commit may have if tasks run faster than they are committed. A
+ * commit writes each balance that has changed once, so fewer commits write less.
+ */
+#define COMMIT_SIZES_MAX 4
+/* What the journal gets to know about a failed commit. */
+#define COMMIT_FAILED 1
+/* How often the submitter updates the progress bar. */
 #define CHECK_NS 50000000u
 
 /* Tasks that are submitted in one call, with all their claims. */
@@ -142,8 +154,8 @@ static void add_claim(struct submission *submission, uint64_t id, lanepool_mode 
 /*
  * Adds a task with its claims. The keys are the numbers of the lanes, and above them one for each
  * group, which the rollups of the group claim EXCLUSIVE: two statements of a group have SHARED
- * claims on their clients, and would otherwise enter the commit queue in any order. A part of a
- * rollup claims only the lane of its client, EXCLUSIVE.
+ * claims on their clients, and would otherwise enter the journal in any order. A part of a rollup
+ * claims only the lane of its client, EXCLUSIVE.
  */
 static void add_submission_task(struct submission *submission, const struct plan *plan,
                                 struct task *task)
@@ -242,19 +254,17 @@ static void draw_progress(const struct submitter *submitter)
     progress_draw(submitter->progress, "posting", submitter->skipped + done);
 }
 
-/* Submits all tasks of a submission. Sets *stopped if the committer has ended after a problem. */
+/* Submits all tasks of a submission. The pool takes none any more if a commit has failed. */
 static bool submit_tasks(lanepool_pool *pool, const struct submitter *submitter,
-                         const struct submission *submission, bool *stopped,
-                         struct problem *problem)
+                         const struct submission *submission, struct problem *problem)
 {
     size_t sent = 0;
-    while (sent < submission->task_count && !*stopped) {
+    while (sent < submission->task_count) {
         size_t accepted = 0;
         lanepool_status status = lanepool_pool_submit_batch(
             pool, submission->tasks + sent, submission->task_count - sent, CHECK_NS, &accepted);
         sent += accepted;
         draw_progress(submitter);
-        *stopped = commit_queue_is_stopped(&submitter->batch->queue);
         if (status != LANEPOOL_OK && status != LANEPOOL_TIMED_OUT) {
             return pool_problem(problem, "take a task", status);
         }
@@ -267,11 +277,10 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
 {
     struct submission *submission = memory_zeroed(1, sizeof *submission);
     struct position position = { 0, 0, 0 };
-    bool stopped = false;
     bool good = true;
     fill_submission(submission, submitter, &position);
-    while (good && !stopped && submission->task_count > 0) {
-        good = submit_tasks(pool, submitter, submission, &stopped, problem);
+    while (good && submission->task_count > 0) {
+        good = submit_tasks(pool, submitter, submission, problem);
         fill_submission(submission, submitter, &position);
     }
     free(submission->claims);
@@ -281,32 +290,66 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
 }
 
 /*
- * Waits until all tasks have run, and destroys the pool. After a problem, tasks that have not
- * started are cancelled. When only parked tasks are left, no task waits for them, since later tasks
- * run without their lanes; they are cancelled, too.
+ * Ends the pool when it has run all tasks; or `at_once`, then tasks that have not started are
+ * cancelled. After a failed commit it has ended at once by itself.
  */
+static void end_pool(lanepool_pool *pool, bool at_once)
+{
+    lanepool_status status =
+        at_once ? lanepool_pool_shutdown_now(pool, NULL, NULL) : lanepool_pool_shutdown(pool);
+    (void)status;
+}
+
+/*
+ * Waits until all tasks have run and are committed. When only parked tasks are left, no task waits
+ * for them, since later tasks run without their lanes; they are cancelled.
+ */
+static lanepool_status await_end(lanepool_pool *pool, const struct submitter *submitter)
+{
+    lanepool_status status = LANEPOOL_TIMED_OUT;
+    while (status == LANEPOOL_TIMED_OUT || status == LANEPOOL_PARKED) {
+        status = lanepool_pool_await(pool, CHECK_NS);
+        draw_progress(submitter);
+        if (status == LANEPOOL_PARKED) {
+            end_pool(pool, true);
+        }
+    }
+    return status;
+}
+
 static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, bool good,
                         struct problem *problem)
 {
-    lanepool_status status = good && !commit_queue_is_stopped(&submitter->batch->queue)
-                                 ? lanepool_pool_shutdown(pool)
-                                 : lanepool_pool_shutdown_now(pool, NULL, NULL);
-    bool has_ended = false;
-    while (status == LANEPOOL_OK && !has_ended) {
-        status = lanepool_pool_await(pool, CHECK_NS);
-        has_ended = status == LANEPOOL_OK;
-        draw_progress(submitter);
-        if (status == LANEPOOL_PARKED) {
-            status = lanepool_pool_shutdown_now(pool, NULL, NULL);
-        } else if (status == LANEPOOL_TIMED_OUT) {
-            status = LANEPOOL_OK;
-        }
-    }
-    if (!has_ended && good) {
+    end_pool(pool, !good);
+    lanepool_status status = await_end(pool, submitter);
+    if (status != LANEPOOL_OK && good) {
         good = pool_problem(problem, "finish", status);
     }
     watch_end(submitter->watch);
     return lanepool_pool_destroy(pool) == LANEPOOL_OK && good;
+}
+
+/* Commits what tasks have done. Those that failed or are held have no record. */
+static int write_entries(void *user, const lanepool_journal_entry *entries, size_t count,
+                         uint64_t watermark)
+{
+    struct committer *committer = user;
+    (void)watermark;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].record) {
+            committer_take(committer, entries[i].record);
+        }
+    }
+    return committer_commit(committer) ? 0 : COMMIT_FAILED;
+}
+
+/* Returns how many tasks a commit may have. */
+static size_t commit_max(const struct submitter *submitter)
+{
+    size_t most = COMMIT_SIZES_MAX * submitter->commit_size;
+    size_t all = submitter->batch->plan->task_count;
+    most = most < all ? most : all;
+    return most < LANEPOOL_JOURNAL_BATCH_MAX ? most : LANEPOOL_JOURNAL_BATCH_MAX;
 }
 
 /* Returns the number of keys. Each parked task has a key of its own, which bounds their number. */
@@ -315,23 +358,49 @@ static size_t count_keys(const struct plan *plan)
     return (size_t)plan_house_lane(plan) + 1 + plan->clients.group_count;
 }
 
-bool submit_run(struct submitter *submitter, struct problem *problem)
+/*
+ * Returns how many tasks may be pending. A task is pending until it is committed. So while one
+ * commit is made, there is room for the tasks of the next one.
+ */
+static size_t pending_max(const struct submitter *submitter)
+{
+    size_t commits = 2 * commit_max(submitter);
+    size_t pending = commits > PENDING_MIN ? commits : PENDING_MIN;
+    return pending + count_keys(submitter->batch->plan);
+}
+
+static lanepool_status create_pool(const struct submitter *submitter, lanepool_pool **pool)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_pool *pool;
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
     policy.at_end = LANEPOOL_FAILURE_POISON;
     policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
+    journal.write = write_entries;
+    journal.batch_max = commit_max(submitter);
+    journal.wait_ns = COMMIT_WAIT_NS;
     options.workers = submitter->workers;
-    options.pending_max = PENDING_MAX + count_keys(submitter->batch->plan);
+    options.pending_max = pending_max(submitter);
     options.on_failure = &policy;
+    options.journal = &journal;
+    options.user = submitter->committer;
     watch_prepare(submitter->watch, &options);
-    lanepool_status status = lanepool_pool_create(&options, &pool);
+    return lanepool_pool_create(&options, pool);
+}
+
+bool submit_run(struct submitter *submitter, struct problem *problem)
+{
+    lanepool_pool *pool;
+    lanepool_status status = create_pool(submitter, &pool);
     if (status != LANEPOOL_OK) {
         return pool_problem(problem, "be created", status);
     }
     watch_start(submitter->watch, submitter->batch, submitter->skipped, pool);
     bool good =
         submit_lane_holds(pool, submitter->batch, problem) && submit_all(pool, submitter, problem);
-    return finish_pool(pool, submitter, good, problem);
+    good = finish_pool(pool, submitter, good, problem);
+    if (submitter->committer->failed) {
+        *problem = submitter->committer->problem;
+    }
+    return good && !submitter->committer->failed;
 }

@@ -5,19 +5,22 @@
 #define LEDGERBATCH_RUN_SUBMIT_H
 
 #include "batch/batch.h"
+#include "commit/committer.h"
 #include "commit/leftovers.h"
 #include "watch/progress.h"
 #include "watch/watch.h"
 
 struct submitter {
     struct batch *batch;
+    struct committer *committer;
     struct progress *progress;
     struct watch *watch;
     const uint32_t *last_seqs; /* by lane: the last task that was done before this run */
     const struct leftovers *leftovers;
     unsigned workers;
-    size_t skipped; /* tasks that were done before */
-    size_t undone;  /* tasks of the plan that are left, other than late ones */
+    size_t commit_size; /* about how many tasks share a commit */
+    size_t skipped;     /* tasks that were done before */
+    size_t undone;      /* tasks of the plan that are left, other than late ones */
 };
 
 /*
@@ -26,7 +29,7 @@ struct submitter {
  */
 bool submit_check(struct submitter *submitter, struct problem *problem);
 
-/* Runs all tasks that are not done. Returns when all have run or the commit queue is stopped. */
+/* Runs all tasks that are not done, and commits what they do. Ends early after a problem. */
 bool submit_run(struct submitter *submitter, struct problem *problem);
 
 #endif

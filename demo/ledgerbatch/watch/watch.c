@@ -56,10 +56,11 @@ void watch_fini(struct watch *watch)
     recording_fini(&watch->head);
 }
 
+/* The submitter and the journal have rings, too. */
 static size_t count_thread_events(unsigned workers)
 {
     long cpus = workers == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    size_t threads = (workers > 0 ? workers : cpus > 0 ? (size_t)cpus : 1) + 1;
+    size_t threads = (workers > 0 ? workers : cpus > 0 ? (size_t)cpus : 1) + 2;
     size_t events = EVENTS_MAX;
     while (events > EVENTS_MIN && events * threads > EVENTS_TOTAL) {
         events /= 2;
