@@ -8,6 +8,7 @@
 #include "core/task_check.h"
 #include "feature/delay_timer.h"
 #include "feature/failures.h"
+#include "feature/journal.h"
 #include "feature/lane_limit.h"
 
 #include <string.h>
@@ -193,6 +194,7 @@ static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, const lanepool_i_periodic *periodic)
 {
     lanepool_i_build_again(pool, record, task, &periodic->description);
+    lanepool_i_journal_next_run(pool, record, task);
     task->as.wide.future = lanepool_i_future_retain(periodic->run_future);
     store_relaxed(&task->word, periodic->word);
 }
@@ -205,6 +207,7 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_run_call_release(record, periodic->callbacks.release, task->context);
     retire_periodic(pool, periodic);
     lanepool_i_lane_limits_end_charge(pool, record, task);
+    lanepool_i_journal_drop(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
 }
 

@@ -74,6 +74,15 @@ void lanepool_i_journal_drop(lanepool_pool *pool, lanepool_i_thread_record *reco
         lanepool_i_claims_copy_give(pool, record, lanepool_i_journal_room_of(pool, task)->claims);
 }
 
+void lanepool_i_journal_next_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task)
+{
+    if (pool->journal == NULL)
+        return;
+    lanepool_i_journal_room *room = lanepool_i_journal_room_of(pool, task);
+    room->claims = lanepool_i_claims_copy_renew(pool, record, room->claims);
+}
+
 /* `holder` has the lanes. The task may have left poisoned ones. */
 static void drop_missing_claims(const lanepool_pool *pool, lanepool_i_claims_copy *claims,
                                 lanepool_i_task *holder)
@@ -178,7 +187,7 @@ bool lanepool_i_journal_begin_release(lanepool_pool *pool, lanepool_i_thread_rec
     return true;
 }
 
-/* The lane is about to be released. What the task had until now is left in *part. */
+/* The lane is about to be released. */
 static void append_part(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
                         lanepool_mode mode)
 {
@@ -190,7 +199,9 @@ static void append_part(lanepool_pool *pool, lanepool_i_task *task, const lanepo
     (void)lane;
     (void)mode;
     room->claims = part->of_others;
-    *part = (lanepool_i_journal_part){ NULL, before };
+    if (room->claims != NULL)
+        room->claims->whole = before;
+    *part = (lanepool_i_journal_part){ NULL, NULL };
     of_part->record = room->record;
     of_part->value = NULL;
     of_part->code = 0;
@@ -221,6 +232,19 @@ static void append_note(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_j
     append_block(pool->journal, task, room);
 }
 
+/* The task has no entry. A stopped pool hands tasks back: the program may yet run them. */
+static void settle_ticket(lanepool_pool *pool, const lanepool_i_task *task)
+{
+    lanepool_i_journal *journal = pool->journal;
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        return;
+    lanepool_i_mutex_lock(&journal->lock);
+    lanepool_i_watermark_settle(
+        &journal->watermark,
+        lanepool_i_watermark_whole(&journal->watermark, lanepool_i_task_ticket(task)));
+    lanepool_i_mutex_unlock(&journal->lock);
+}
+
 /* Acquire and release: what the first user did happens before the disposal. */
 static bool stays_for_journal(lanepool_pool *pool, lanepool_i_task *task, bool silently)
 {
@@ -233,24 +257,9 @@ static bool stays_for_journal(lanepool_pool *pool, lanepool_i_task *task, bool s
     bool is_receiver = (state & LANEPOOL_I_JOURNAL_RECEIVER) != 0;
     if (is_receiver)
         append_note(pool, task, room, silently);
+    else
+        settle_ticket(pool, task);
     return is_receiver;
-}
-
-/* A stopped pool hands tasks back: the program may yet run them. */
-static void settle_if_not_appended(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_task *task)
-{
-    lanepool_i_journal *journal = pool->journal;
-    uint32_t state = load_relaxed(&lanepool_i_journal_room_of(pool, task)->state);
-    lanepool_i_journal_drop(pool, record, task);
-    if ((state & LANEPOOL_I_JOURNAL_ENTRY) != 0 ||
-        load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        return;
-    lanepool_i_mutex_lock(&journal->lock);
-    lanepool_i_watermark_settle(
-        &journal->watermark,
-        lanepool_i_watermark_whole(&journal->watermark, lanepool_i_task_ticket(task)));
-    lanepool_i_mutex_unlock(&journal->lock);
 }
 
 static void forget_record(lanepool_pool *pool, lanepool_i_task *task)
@@ -377,5 +386,5 @@ const lanepool_i_feature lanepool_i_feature_journal = {
     .retried = forget_record,
     .ended = append_ended,
     .postpones = stays_for_journal,
-    .dispose = settle_if_not_appended,
+    .dispose = lanepool_i_journal_drop,
 };

@@ -111,7 +111,7 @@ bool lanepool_i_journal_step(lanepool_pool *pool);
 /* What the journal needs while the running task releases a lane early; on its stack. */
 typedef struct lanepool_i_journal_part {
     lanepool_i_task *block;            /* NULL: no journal, or it was appended */
-    lanepool_i_claims_copy *of_others; /* what the task is to have; once it has that: what it had */
+    lanepool_i_claims_copy *of_others; /* what the task is to have; NULL once it has that */
 } lanepool_i_journal_part;
 
 /* Before the release: reserves what it needs. Returns false if memory cannot be allocated. */
@@ -121,6 +121,9 @@ bool lanepool_i_journal_begin_release(lanepool_pool *pool, lanepool_i_thread_rec
 /* After the release, or instead of it. */
 void lanepool_i_journal_end_release(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     const lanepool_i_journal_part *part);
+/* The block of a periodic task is refilled for its next run. */
+void lanepool_i_journal_next_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task);
 /* Gives back what a task has that was never routed. */
 void lanepool_i_journal_drop(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task);

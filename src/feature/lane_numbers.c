@@ -64,6 +64,7 @@ static lanepool_i_claims_copy *make_empty(lanepool_pool *pool, lanepool_i_thread
     copy->lanes = (lanepool_i_numbered_lane *)&copy->claims[most];
     copy->numbers = (uint64_t *)&copy->lanes[most];
     copy->batch = 0;
+    copy->whole = NULL;
     return copy;
 }
 
@@ -144,8 +145,28 @@ void lanepool_i_claims_copy_drop_missing(const lanepool_pool *pool, lanepool_i_c
 void lanepool_i_claims_copy_give(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_claims_copy *copy)
 {
-    if (copy != NULL && fetch_sub_acq_rel(&copy->references, 1) == 1)
+    while (copy != NULL && fetch_sub_acq_rel(&copy->references, 1) == 1) {
+        lanepool_i_claims_copy *whole = copy->whole;
         free_copy(pool, record, copy);
+        copy = whole;
+    }
+}
+
+/* The entry of the last run is written. */
+lanepool_i_claims_copy *lanepool_i_claims_copy_renew(lanepool_pool *pool,
+                                                     lanepool_i_thread_record *record,
+                                                     lanepool_i_claims_copy *copy)
+{
+    lanepool_i_claims_copy *first = copy;
+    while (first != NULL && first->whole != NULL)
+        first = first->whole;
+    if (first == NULL)
+        return NULL;
+    fetch_add_relaxed(&first->references, 1);
+    lanepool_i_claims_copy_give(pool, record, copy);
+    first->count += first->dropped;
+    first->dropped = 0;
+    return first;
 }
 
 /* --- the table --- */

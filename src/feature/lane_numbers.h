@@ -38,6 +38,8 @@ struct lanepool_i_claims_copy {
     lanepool_i_numbered_lane *lanes; /* S; J in each: room for `most` */
     uint64_t *numbers;               /* S; J in each: room for `most` */
     uint64_t batch;                  /* J: the last batch that the numbers are for */
+    lanepool_i_claims_copy *whole;   /* W: has a reference to what the task had before it released
+                                        a lane early, or NULL */
     lanepool_claim claims[];         /* S, W: a byte string is the data of a lanepool_i_key_bytes */
 };
 
@@ -54,6 +56,10 @@ bool lanepool_i_claims_copy_divide(lanepool_pool *pool, lanepool_i_thread_record
  * is shared. */
 void lanepool_i_claims_copy_drop_missing(const lanepool_pool *pool, lanepool_i_claims_copy *copy,
                                          lanepool_i_task *task);
+/* Returns the copy for the next run of a periodic task, with all its claims. May be NULL. */
+lanepool_i_claims_copy *lanepool_i_claims_copy_renew(lanepool_pool *pool,
+                                                     lanepool_i_thread_record *record,
+                                                     lanepool_i_claims_copy *copy);
 /* Gives one reference back. Does nothing with NULL. */
 void lanepool_i_claims_copy_give(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_claims_copy *copy);

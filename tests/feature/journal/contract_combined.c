@@ -234,6 +234,127 @@ Test(journal_combined, a_parked_task_has_its_entry_when_it_is_resolved)
     book_fini(&book);
 }
 
+/* --- periodic tasks --- */
+
+struct repeated {
+    struct parting parting;
+    _Atomic uint32_t runs;
+};
+
+static int repeated_body(lanepool_run *run, void *context)
+{
+    struct repeated *repeated = context;
+    (void)!lanepool_run_release(run, repeated->parting.gives_up);
+    repeated->runs++;
+    return 0;
+}
+
+static lanepool_task repeated_task(struct repeated *repeated, const lanepool_claim *claims,
+                                   size_t count)
+{
+    lanepool_task task = part_task(&repeated->parting, claims, count);
+    task.function = repeated_body;
+    task.context = repeated;
+    return task;
+}
+
+Test(journal_combined, each_run_of_a_periodic_task_has_all_its_claims)
+{
+    struct book book;
+    struct repeated repeated;
+    lanepool_timer *timer;
+    memset(&repeated, 0, sizeof repeated);
+    book_init(&book);
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+    journal.lane_numbers = true;
+    lanepool_pool *pool = book_pool(&book, 1, &journal);
+    lanepool_claim claims[2] = { lanepool_exclusive(1), lanepool_exclusive(2) };
+    repeated.parting.gives_up = lanepool_key_id(1);
+    lanepool_task task = repeated_task(&repeated, claims, 2);
+    expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
+    while (repeated.runs < 3) {
+    }
+    (void)lanepool_timer_cancel(timer);
+    lanepool_timer_release(timer);
+    pool_end(pool);
+    expect(book.count >= 6);
+    for (size_t i = 0; i < book.count; i++) {
+        expect_eq(book.entries[i].entry.is_part, i % 2 == 0);
+        expect_eq(book.entries[i].entry.claim_count, 1);
+        expect_eq(book.entries[i].claims[0].key.id, 1 + i % 2);
+        expect_eq(book.entries[i].lane_numbers[0], 1 + i / 2);
+    }
+    book_fini(&book);
+}
+
+/* A run of a periodic task waits behind a task at a gate. */
+struct gated_series {
+    struct book book;
+    struct gate gate;
+    struct step first;
+    struct repeated repeated;
+    lanepool_timer *timer;
+    lanepool_pool *pool;
+};
+
+static void gated_series_begin(struct gated_series *series)
+{
+    static char name[8000];
+    lanepool_stats stats;
+    memset(series, 0, sizeof *series);
+    gate_init(&series->gate);
+    book_init(&series->book);
+    series->first.gate = &series->gate;
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+    journal.lane_numbers = true;
+    series->pool = book_pool(&series->book, 2, &journal);
+    lanepool_claim claim =
+        lanepool_claim_of(lanepool_key_bytes(name, sizeof name), LANEPOOL_EXCLUSIVE);
+    lanepool_task task = step_task(&series->first, &claim, 1);
+    expect_ok(lanepool_pool_submit(series->pool, &task));
+    expect(gate_await(&series->gate, 1));
+    task = repeated_task(&series->repeated, &claim, 1);
+    expect_ok(lanepool_pool_submit_every(series->pool, &task, 0, 1, LANEPOOL_FIXED_DELAY,
+                                         &series->timer));
+    do {
+        expect_ok(lanepool_pool_stats(series->pool, &stats, NULL, 0));
+    } while (stats.accepted < 2);
+}
+
+static void gated_series_end(struct gated_series *series)
+{
+    lanepool_timer_release(series->timer);
+    pool_end(series->pool);
+    expect_eq(series->repeated.runs, 0);
+    book_fini(&series->book);
+    gate_fini(&series->gate);
+}
+
+Test(journal_combined, a_periodic_task_that_ends_does_not_hold_the_watermark)
+{
+    struct gated_series series;
+    struct step last = { .id = 2 };
+    lanepool_journal_state state;
+    gated_series_begin(&series);
+    expect_ok(lanepool_timer_cancel(series.timer));
+    gate_open(&series.gate, 1);
+    pool_settle(series.pool);
+    expect_ok(step_submit_on(series.pool, &last, 3));
+    pool_settle(series.pool);
+    expect_ok(lanepool_pool_journal_state(series.pool, &state));
+    expect_eq(state.watermark, series.book.entries[0].entry.ticket + 3);
+    gated_series_end(&series);
+}
+
+Test(journal_combined, a_periodic_task_ends_with_the_pool)
+{
+    struct gated_series series;
+    gated_series_begin(&series);
+    expect_ok(lanepool_pool_shutdown_now(series.pool, NULL, NULL));
+    gate_open(&series.gate, 1);
+    gated_series_end(&series);
+}
+
 /* --- pools without threads --- */
 
 Test(journal_combined, a_step_writes)
