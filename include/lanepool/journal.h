@@ -40,7 +40,7 @@ typedef struct lanepool_journal_entry {
     bool is_part; /**< the task has released a lane early, or handed its lanes over: an entry with
                        the same ticket follows, unless the receiver is cancelled */
     const lanepool_claim *claims; /**< with `lane_numbers`: as submitted, handles as their keys,
-                                       without lanes that were released before; else NULL */
+                                       without lanes that it released or left before; else NULL */
     const uint64_t *lane_numbers; /**< one for each claim: see `lane_numbers` of the options */
     size_t claim_count;           /**< the number of claims here */
     uint64_t reserved[4];         /**< 0 */
@@ -75,15 +75,15 @@ typedef struct lanepool_journal_options {
     size_t batch_max;                /**< the most entries of one call of `write`, up to
                                           LANEPOOL_JOURNAL_BATCH_MAX; 0: 256 */
     uint64_t wait_ns; /**< how long the journal collects entries before it writes, even if there are
-                           `batch_max`; 0: 100,000 */
+                           `batch_max`, up to LANEPOOL_JOURNAL_WAIT_MAX_NS; 0: 100,000 */
     uint64_t first_number;       /**< of the first entry; 0: 1 */
     bool completes_when_written; /**< futures complete, and groups count, when the entry is written:
                                       OK or FAILED then mean that it is stored; false: when the task
                                       has ended */
     bool lane_numbers; /**< entries have their claims, and a number for each: the k-th EXCLUSIVE
                             entry of a key has k; another one has the number of the last EXCLUSIVE
-                            entry before it. Takes memory for each key until the
-                            pool's end */
+                            entry before it. Until the pool's end each key takes memory, up to that
+                          of all claims of the task that was the first to claim it */
     lanepool_journal_lane_fn last_lane_number; /**< with lane_numbers: where to go on; NULL: 0 */
 } lanepool_journal_options;
 
@@ -96,6 +96,8 @@ typedef struct lanepool_journal_options {
 
 /** The largest `batch_max`. */
 #define LANEPOOL_JOURNAL_BATCH_MAX ((size_t)1 << 20)
+/** The largest `wait_ns`: a minute. */
+#define LANEPOOL_JOURNAL_WAIT_MAX_NS UINT64_C(60000000000)
 
 /** Options with everything at its default; `write` must be set. */
 #define LANEPOOL_JOURNAL_OPTIONS_INIT                                 \
@@ -105,10 +107,9 @@ typedef struct lanepool_journal_options {
 
 /** The state of a pool's journal. */
 typedef struct lanepool_journal_state {
-    uint64_t written;   /**< the number of entries that `write` has stored */
-    uint64_t watermark; /**< as of the last call of `write` that has returned 0; 0 before */
-    int code; /**< what the failed write has returned; or LANEPOOL_JOURNAL_NO_MEMORY; 0: no failure
-               */
+    uint64_t written;     /**< the number of entries that `write` has stored */
+    uint64_t watermark;   /**< as of the last call of `write` that has returned 0; 0 before */
+    int code;             /**< what the failed write has returned; 0: none has failed */
     uint64_t reserved[4]; /**< 0 */
 } lanepool_journal_state;
 

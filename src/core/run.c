@@ -57,7 +57,7 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
  *   to the canceller, and end->future stays NULL. Otherwise its future has cancelled it. See
  *   cancel.c.
  * - ENDED_UNCALLED: the task ends with this result without being called to run. This is a stopped
- * run of a periodic task, a task not to be retried, or one that a poisoned lane refuses.
+ *   run of a periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
  * Where tasks are reaped, a canceller may find a task's entries after it has left the thread's
  * running list. The countdown then says that it has started. It is set before retention.word is

@@ -8,6 +8,7 @@
 #include "core/run.h"
 #include "feature/journal_thread.h"
 #include "future/attempts.h"
+#include "platform/notes.h"
 
 #include <string.h>
 
@@ -28,6 +29,7 @@ bool lanepool_i_journal_read_options(const lanepool_journal_options *given,
         return true;
     if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_journal_options, last_lane_number) ||
         options->write == NULL || options->batch_max > LANEPOOL_JOURNAL_BATCH_MAX ||
+        options->wait_ns > LANEPOOL_JOURNAL_WAIT_MAX_NS ||
         (options->last_lane_number != NULL && !options->lane_numbers))
         return false;
     if (options->batch_max == 0)
@@ -46,7 +48,8 @@ static bool has_journal(const lanepool_options *options)
 
 /* --- submitting --- */
 
-/* The claims stay: this is called for each run of a periodic task, and `build` for the first. */
+/* This is called for each run of a periodic task, and does not set the claims: `build` does for the
+ * first run, and lanepool_i_journal_next_run() for the others. */
 static void init_journal_room(lanepool_pool *pool, const lanepool_task *task,
                               lanepool_i_task *block)
 {
@@ -83,7 +86,8 @@ void lanepool_i_journal_next_run(lanepool_pool *pool, lanepool_i_thread_record *
     room->claims = lanepool_i_claims_copy_renew(pool, record, room->claims);
 }
 
-/* `holder` has the lanes. The task may have left poisoned ones. */
+/* `holder` has the lanes of the task that submitted the claims, except poisoned ones that this task
+ * has left. */
 static void drop_missing_claims(const lanepool_pool *pool, lanepool_i_claims_copy *claims,
                                 lanepool_i_task *holder)
 {
@@ -187,7 +191,14 @@ bool lanepool_i_journal_begin_release(lanepool_pool *pool, lanepool_i_thread_rec
     return true;
 }
 
-/* The lane is about to be released. */
+/* The next run of the task has all claims again. */
+static void keep_whole_copy(lanepool_i_claims_copy *claims, lanepool_i_claims_copy *before)
+{
+    claims->whole = before->whole != NULL ? before->whole : before;
+    fetch_add_relaxed(&claims->whole->references, 1);
+}
+
+/* The lane is about to be released. What the task had until now is left in *part. */
 static void append_part(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
                         lanepool_mode mode)
 {
@@ -199,14 +210,15 @@ static void append_part(lanepool_pool *pool, lanepool_i_task *task, const lanepo
     (void)lane;
     (void)mode;
     room->claims = part->of_others;
-    if (room->claims != NULL)
-        room->claims->whole = before;
-    *part = (lanepool_i_journal_part){ NULL, NULL };
+    *part = (lanepool_i_journal_part){ NULL, before };
+    if (before != NULL && lanepool_i_word_is_periodic(load_relaxed(&task->word)))
+        keep_whole_copy(room->claims, before);
     of_part->record = room->record;
     of_part->value = NULL;
     of_part->code = 0;
     store_relaxed(&of_part->state, LANEPOOL_I_JOURNAL_ENTRY | LANEPOOL_I_JOURNAL_GOES_ON |
                                        LANEPOOL_I_JOURNAL_RELEASED);
+    lanepool_i_note_release(of_part);
     append_block(pool->journal, block, of_part);
 }
 

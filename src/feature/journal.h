@@ -42,10 +42,10 @@
 #define LANEPOOL_I_JOURNAL_ENTRY        ((uint32_t)1)  /* it was appended */
 #define LANEPOOL_I_JOURNAL_DONE         ((uint32_t)2)  /* one of its users is done */
 #define LANEPOOL_I_JOURNAL_GOES_ON      ((uint32_t)4)  /* an entry with this ticket follows */
+#define LANEPOOL_I_JOURNAL_RELEASED     ((uint32_t)8)  /* of a block that stands for a lane only */
 #define LANEPOOL_I_JOURNAL_RECEIVER     ((uint32_t)16) /* another entry may have its ticket */
 #define LANEPOOL_I_JOURNAL_NOTE         ((uint32_t)32) /* in the queue, without an entry */
 #define LANEPOOL_I_JOURNAL_SILENT       ((uint32_t)64) /* its release callback is not called */
-#define LANEPOOL_I_JOURNAL_RELEASED     ((uint32_t)8)  /* of a block that stands for a lane only */
 #define LANEPOOL_I_JOURNAL_STATUS_SHIFT 8
 
 /* In a task's block. Guards: A atomic, W the thread that runs or ends the task, until the append; I
@@ -111,7 +111,7 @@ bool lanepool_i_journal_step(lanepool_pool *pool);
 /* What the journal needs while the running task releases a lane early; on its stack. */
 typedef struct lanepool_i_journal_part {
     lanepool_i_task *block;            /* NULL: no journal, or it was appended */
-    lanepool_i_claims_copy *of_others; /* what the task is to have; NULL once it has that */
+    lanepool_i_claims_copy *of_others; /* what the task is to have; once it has that: what it had */
 } lanepool_i_journal_part;
 
 /* Before the release: reserves what it needs. Returns false if memory cannot be allocated. */

@@ -141,6 +141,7 @@ static void number_lanes(lanepool_i_journal *journal, const lanepool_i_task *tas
 static void add_to_batch(lanepool_i_journal *journal, lanepool_i_task *task)
 {
     const lanepool_i_journal_room *room = lanepool_i_journal_room_of(journal->pool, task);
+    lanepool_i_note_acquire(room);
     write_before_numbering(journal, room->claims);
     lanepool_journal_entry *entry = &journal->entries[journal->count];
     lanepool_result result = result_of(room, true);

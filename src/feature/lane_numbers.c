@@ -114,8 +114,11 @@ bool lanepool_i_claims_copy_divide(lanepool_pool *pool, lanepool_i_thread_record
     *of_others = NULL;
     if (copy == NULL)
         return true;
-    *of_key = make_empty(pool, record, copy->count);
-    *of_others = make_empty(pool, record, copy->count);
+    size_t of_this = 0;
+    for (size_t i = 0; i < copy->count; i++)
+        of_this += is_same_key(&copy->claims[i].key, key);
+    *of_key = make_empty(pool, record, of_this);
+    *of_others = make_empty(pool, record, copy->count - of_this);
     bool whole = *of_key != NULL && *of_others != NULL;
     for (size_t i = 0; i < copy->count && whole; i++)
         whole = add_copied_claim(pool, record,
@@ -152,20 +155,17 @@ void lanepool_i_claims_copy_give(lanepool_pool *pool, lanepool_i_thread_record *
     }
 }
 
-/* The entry of the last run is written. */
+/* A receiver may use the first copy, too, so it does not change here. A periodic task leaves no
+ * poisoned lanes: nothing was dropped from it. */
 lanepool_i_claims_copy *lanepool_i_claims_copy_renew(lanepool_pool *pool,
                                                      lanepool_i_thread_record *record,
                                                      lanepool_i_claims_copy *copy)
 {
-    lanepool_i_claims_copy *first = copy;
-    while (first != NULL && first->whole != NULL)
-        first = first->whole;
-    if (first == NULL)
-        return NULL;
+    if (copy == NULL || copy->whole == NULL)
+        return copy;
+    lanepool_i_claims_copy *first = copy->whole;
     fetch_add_relaxed(&first->references, 1);
     lanepool_i_claims_copy_give(pool, record, copy);
-    first->count += first->dropped;
-    first->dropped = 0;
     return first;
 }
 
@@ -193,7 +193,7 @@ struct table_end {
 static void chain_lane(lanepool_i_key *key, void *context)
 {
     struct table_end *end = context;
-    key->next = &end->first->key;
+    key->next = (lanepool_i_key *)end->first;
     end->first = (lanepool_i_numbered_lane *)key;
 }
 

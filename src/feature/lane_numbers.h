@@ -38,8 +38,8 @@ struct lanepool_i_claims_copy {
     lanepool_i_numbered_lane *lanes; /* S; J in each: room for `most` */
     uint64_t *numbers;               /* S; J in each: room for `most` */
     uint64_t batch;                  /* J: the last batch that the numbers are for */
-    lanepool_i_claims_copy *whole;   /* W: has a reference to what the task had before it released
-                                        a lane early, or NULL */
+    lanepool_i_claims_copy *whole;   /* W: of a periodic task that has released a lane early: a
+                                        reference to the copy with all claims; else NULL */
     lanepool_claim claims[];         /* S, W: a byte string is the data of a lanepool_i_key_bytes */
 };
 

@@ -28,7 +28,8 @@ typedef struct lanepool_i_watermark {
 void lanepool_i_watermark_init(lanepool_i_watermark *watermark, uint64_t first);
 void lanepool_i_watermark_fini(lanepool_i_watermark *watermark);
 
-/* Returns the whole ticket of which a task has the low 40 bits. It is not far from the watermark.
+/* Returns the whole ticket of which a task has the low 40 bits. It is less than 2^39 away from the
+ * watermark.
  */
 uint64_t lanepool_i_watermark_whole(const lanepool_i_watermark *watermark, uint64_t ticket);
 /* Settles a whole ticket. Each is settled once. O(1), except when the window grows. */

@@ -83,6 +83,9 @@ Test(journal, options_are_checked)
     journal.batch_max = LANEPOOL_JOURNAL_BATCH_MAX + 1;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
     journal.batch_max = 0;
+    journal.wait_ns = LANEPOOL_JOURNAL_WAIT_MAX_NS + 1;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    journal.wait_ns = 0;
     journal.struct_size = 4;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
 }
