@@ -141,7 +141,7 @@ lanepool_pool_journal_state(lanepool_pool *pool, lanepool_journal_state *state);
  * numbers. Tickets begin anew with each pool, so each pool's entries need a check of their own. @{
  */
 
-/** What is wrong with an entry. */
+/** The kinds of faults in a stored journal. */
 typedef enum lanepool_journal_fault_kind {
     LANEPOOL_JOURNAL_FAULT_NUMBER,      /**< its number does not follow the last one */
     LANEPOOL_JOURNAL_FAULT_TICKET,      /**< a conflicting entry before it has a later ticket */
@@ -171,8 +171,9 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_journal_check_create(uint64_t first_number, lanepool_journal_check **check);
 
 /**
- * Checks the next entry: its number; for each claim the order of tickets in its lane and, if the
- * entry has lane numbers, the claim's. The check goes on behind a fault. Only `number`, `ticket`,
+ * Checks the next entry. Its number must follow the last one. In the lane of each claim, its ticket
+ * must not be below that of a conflicting entry before it. A lane number must follow the lane's
+ * last one. After a fault the check continues from what it has found. Only `number`, `ticket`,
  * `claims`, `lane_numbers` and `claim_count` are read, and not kept.
  * @param entry  As it was stored. A lane's first EXCLUSIVE number may be any: the part before may
  * be in another store. `lane_numbers` may be NULL: they are not checked then.
