@@ -168,7 +168,14 @@ static lanepool_i_task *make_part_block(lanepool_pool *pool, lanepool_i_thread_r
     return block;
 }
 
-/* Until its end, a task has no value. */
+void lanepool_i_journal_free_part(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *block)
+{
+    lanepool_i_journal_drop(pool, record, block);
+    lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(block), block);
+}
+
+/* A task has no value before it ends, so the place of its value leads to the part meanwhile. */
 bool lanepool_i_journal_begin_release(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_task *task, lanepool_key key,
                                       lanepool_i_journal_part *part)
@@ -198,7 +205,7 @@ static void keep_whole_copy(lanepool_i_claims_copy *claims, lanepool_i_claims_co
     fetch_add_relaxed(&claims->whole->references, 1);
 }
 
-/* The lane is about to be released. What the task had until now is left in *part. */
+/* Appends the part before the lane is released. The task's old copy of claims moves to *part. */
 static void append_part(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
                         lanepool_mode mode)
 {
@@ -226,11 +233,8 @@ void lanepool_i_journal_end_release(lanepool_pool *pool, lanepool_i_thread_recor
                                     const lanepool_i_journal_part *part)
 {
     lanepool_i_claims_copy_give(pool, record, part->of_others);
-    if (part->block == NULL)
-        return;
-    lanepool_i_journal_drop(pool, record, part->block);
-    lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(part->block),
-                         part->block);
+    if (part->block != NULL)
+        lanepool_i_journal_free_part(pool, record, part->block);
 }
 
 /* --- the disposal --- */

@@ -26,9 +26,11 @@
  * A task that releases a lane early appends a block that stands for this part of it. It has only
  * one user, the journal's thread, and is no task to anybody else.
  *
- * A task that was not called, or is the library's own, has no entry. Its ticket is settled when it
- * is disposed of. A receiver among these is appended as a note, so that its ticket is not settled
- * before the giver's entry is written.
+ * A task that was not called, or is the library's own, has no entry. Its ticket is settled when the
+ * block is disposed of, or kept for another run. A receiver without an entry is appended as a note:
+ * its ticket is settled behind the giver's entry.
+ *
+ *     room's state:  RECEIVER --append--> NOTE --journal's thread--> disposed of
  *
  * In a pool without threads, a step does the work of the journal's thread.
  */
@@ -108,7 +110,8 @@ bool lanepool_i_journal_has(const lanepool_pool *pool, lanepool_i_task *task);
 lanepool_status lanepool_i_journal_answer(lanepool_pool *pool);
 /* In a pool without threads: writes all that was appended. Returns false if there was nothing. */
 bool lanepool_i_journal_step(lanepool_pool *pool);
-/* What the journal needs while the running task releases a lane early; on its stack. */
+
+/* The memory for a part. It is on the stack of the call that releases the lane. */
 typedef struct lanepool_i_journal_part {
     lanepool_i_task *block;            /* NULL: no journal, or it was appended */
     lanepool_i_claims_copy *of_others; /* what the task is to have; once it has that: what it had */

@@ -6,7 +6,6 @@
 #include "base/thread_name.h"
 #include "core/run.h"
 #include "platform/notes.h"
-#include "task/message.h"
 
 /* --- what was written --- */
 
@@ -18,19 +17,11 @@ static lanepool_result result_of(const lanepool_i_journal_room *room, bool is_wr
     return (lanepool_result){ (lanepool_status)status, room->code, room->value };
 }
 
-static void free_part(lanepool_i_journal *journal, lanepool_i_task *block)
-{
-    lanepool_i_thread_record *record = journal->record;
-    lanepool_i_claims_copy_give(journal->pool, record,
-                                lanepool_i_journal_room_of(journal->pool, block)->claims);
-    lanepool_i_slab_give(&journal->pool->slab, &record->cache, lanepool_i_task_class(block), block);
-}
-
 static void end_written_task(lanepool_i_journal *journal, lanepool_i_task *task)
 {
     const lanepool_i_journal_room *room = lanepool_i_journal_room_of(journal->pool, task);
     if ((load_relaxed(&room->state) & LANEPOOL_I_JOURNAL_RELEASED) != 0) {
-        free_part(journal, task);
+        lanepool_i_journal_free_part(journal->pool, journal->record, task);
         return;
     }
     lanepool_result result = result_of(room, !journal->has_failed);

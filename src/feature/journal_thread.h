@@ -12,6 +12,9 @@ static inline lanepool_i_journal_room *lanepool_i_journal_room_of(const lanepool
     return (lanepool_i_journal_room *)room;
 }
 
+/* Frees the block that stands for a part of a task. */
+void lanepool_i_journal_free_part(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *block);
 /* Wakes the journal's thread if it sleeps. Called after `tail` or `ends` was changed. */
 static inline void lanepool_i_journal_wake(lanepool_i_journal *journal)
 {

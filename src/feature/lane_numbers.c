@@ -1,6 +1,7 @@
 /* Owns the copies of claims, and the table of lane numbers; see lane_numbers.h. */
 #include "feature/lane_numbers.h"
 
+#include "core/task_build.h"
 #include "lane/mode.h"
 #include "route/lane_handle.h"
 #include "route/program_key.h"
@@ -30,7 +31,8 @@ static void free_copy(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_slab_give(&pool->slab, &record->cache, copy->class, copy);
 }
 
-/* The claims are valid, so a key that is no handle is a number, an address, bytes, or all. */
+/* The claims are valid, so a key that is no handle is a number, an address or bytes: a barrier has
+ * no claims here. */
 static bool copy_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
                        const lanepool_claim *claim, lanepool_claim *copy)
 {
@@ -60,7 +62,6 @@ static lanepool_i_claims_copy *make_empty(lanepool_pool *pool, lanepool_i_thread
     copy->class = (uint32_t) class;
     copy->count = 0;
     copy->dropped = 0;
-    copy->most = most;
     copy->lanes = (lanepool_i_numbered_lane *)&copy->claims[most];
     copy->numbers = (uint64_t *)&copy->lanes[most];
     copy->batch = 0;
@@ -93,18 +94,6 @@ bool lanepool_i_claims_copy_make(lanepool_pool *pool, lanepool_i_thread_record *
     return whole;
 }
 
-/* `a` is of a copy. */
-static bool is_same_key(const lanepool_key *a, lanepool_key b)
-{
-    if (b.type == LANEPOOL_KEY_LANE && b.lane != NULL)
-        b = lanepool_i_key_for_program(&b.lane->key);
-    if (a->type != b.type)
-        return false;
-    if (b.type != LANEPOOL_KEY_BYTES)
-        return a->id == b.id;
-    return a->size == b.size && (b.size == 0 || memcmp(a->bytes, b.bytes, b.size) == 0);
-}
-
 bool lanepool_i_claims_copy_divide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    const lanepool_i_claims_copy *copy, lanepool_key key,
                                    lanepool_i_claims_copy **of_key,
@@ -116,14 +105,15 @@ bool lanepool_i_claims_copy_divide(lanepool_pool *pool, lanepool_i_thread_record
         return true;
     size_t of_this = 0;
     for (size_t i = 0; i < copy->count; i++)
-        of_this += is_same_key(&copy->claims[i].key, key);
+        of_this += lanepool_i_program_keys_are_equal(pool, copy->claims[i].key, key);
     *of_key = make_empty(pool, record, of_this);
     *of_others = make_empty(pool, record, copy->count - of_this);
     bool whole = *of_key != NULL && *of_others != NULL;
-    for (size_t i = 0; i < copy->count && whole; i++)
-        whole = add_copied_claim(pool, record,
-                                 is_same_key(&copy->claims[i].key, key) ? *of_key : *of_others,
-                                 &copy->claims[i]);
+    for (size_t i = 0; i < copy->count && whole; i++) {
+        const lanepool_claim *claim = &copy->claims[i];
+        bool is_of_key = lanepool_i_program_keys_are_equal(pool, claim->key, key);
+        whole = add_copied_claim(pool, record, is_of_key ? *of_key : *of_others, claim);
+    }
     if (!whole) {
         lanepool_i_claims_copy_give(pool, record, *of_key);
         lanepool_i_claims_copy_give(pool, record, *of_others);
@@ -183,39 +173,32 @@ bool lanepool_i_lane_numbers_init(lanepool_i_lane_numbers *numbers,
     return numbers->is_made;
 }
 
-/* The pool and the record that give the memory back; on the stack. */
-struct table_end {
-    lanepool_pool *pool;
-    lanepool_i_thread_record *record;
-    lanepool_i_numbered_lane *first; /* linked through key.next */
-};
-
 static void chain_lane(lanepool_i_key *key, void *context)
 {
-    struct table_end *end = context;
-    key->next = (lanepool_i_key *)end->first;
-    end->first = (lanepool_i_numbered_lane *)key;
+    lanepool_i_key **first = context;
+    key->next = *first;
+    *first = key;
 }
 
 /* The copies go when the walk over the table is over: a copy may have several records. */
 void lanepool_i_lane_numbers_fini(lanepool_i_lane_numbers *numbers, lanepool_pool *pool,
                                   lanepool_i_thread_record *record)
 {
-    struct table_end end = { pool, record, NULL };
+    lanepool_i_key *first = NULL;
     if (!numbers->is_made)
         return;
-    lanepool_i_key_index_each(&numbers->index, chain_lane, &end);
+    lanepool_i_key_index_each(&numbers->index, chain_lane, &first);
     lanepool_i_key_index_fini(&numbers->index);
-    while (end.first != NULL) {
-        lanepool_i_claims_copy *copy = end.first->copy;
-        end.first = (lanepool_i_numbered_lane *)end.first->key.next;
+    while (first != NULL) {
+        lanepool_i_claims_copy *copy = ((lanepool_i_numbered_lane *)first)->copy;
+        first = first->next;
         lanepool_i_claims_copy_give(pool, record, copy);
     }
 }
 
 static lanepool_i_key key_of(const lanepool_i_lane_numbers *numbers, const lanepool_claim *claim)
 {
-    uint32_t type = claim->key.type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
+    uint32_t type = lanepool_i_build_key_type(claim);
     if (type != LANEPOOL_I_TYPE_BYTES)
         return lanepool_i_key_of_word(numbers->index.seed, claim->key.id, type);
     lanepool_i_key key = { .type = type & 3u, .value.bytes = bytes_of(claim) };
@@ -240,13 +223,12 @@ static lanepool_i_numbered_lane *add_numbered_lane(lanepool_i_lane_numbers *numb
     return lane;
 }
 
-/* Notes the mode of the copy's claim. */
-static void visit_claimed_lane(lanepool_i_lane_numbers *numbers, lanepool_i_thread_record *record,
-                               lanepool_i_claims_copy *copy, size_t i)
+/* Returns the lane of the copy's claim, with the mode of all its claims so far. */
+static lanepool_i_numbered_lane *visit_claimed_lane(lanepool_i_lane_numbers *numbers,
+                                                    lanepool_i_thread_record *record,
+                                                    lanepool_i_claims_copy *copy, size_t i)
 {
     const lanepool_claim *claim = &copy->claims[i];
-    if (claim->key.type == LANEPOOL_KEY_ALL)
-        return;
     lanepool_i_key key = key_of(numbers, claim);
     lanepool_i_numbered_lane *lane =
         (lanepool_i_numbered_lane *)lanepool_i_key_index_find(&numbers->index, &key);
@@ -256,27 +238,24 @@ static void visit_claimed_lane(lanepool_i_lane_numbers *numbers, lanepool_i_thre
                                                : claim->mode;
     lane->stamp = numbers->stamp;
     lane->is_numbered = false;
+    return lane;
 }
 
 /* Several claims of one key count as one. */
-static uint64_t number_of(const lanepool_i_lane_numbers *numbers, const lanepool_claim *claim)
+static uint64_t number_lane(lanepool_i_numbered_lane *lane)
 {
-    if (claim->key.type == LANEPOOL_KEY_ALL)
-        return 0;
-    lanepool_i_key key = key_of(numbers, claim);
-    lanepool_i_numbered_lane *lane =
-        (lanepool_i_numbered_lane *)lanepool_i_key_index_find(&numbers->index, &key);
     lane->number += !lane->is_numbered && lane->mode == LANEPOOL_EXCLUSIVE;
     lane->is_numbered = true;
     return lane->number;
 }
 
+/* A number is known when all claims were visited. Until then its place has the lane's address. */
 void lanepool_i_lane_numbers_give(lanepool_i_lane_numbers *numbers,
                                   lanepool_i_thread_record *record, lanepool_i_claims_copy *copy)
 {
     numbers->stamp++;
     for (size_t i = 0; i < copy->count; i++)
-        visit_claimed_lane(numbers, record, copy, i);
+        copy->numbers[i] = (uintptr_t)visit_claimed_lane(numbers, record, copy, i);
     for (size_t i = 0; i < copy->count; i++)
-        copy->numbers[i] = number_of(numbers, &copy->claims[i]);
+        copy->numbers[i] = number_lane((lanepool_i_numbered_lane *)(uintptr_t)copy->numbers[i]);
 }

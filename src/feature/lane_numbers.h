@@ -34,9 +34,8 @@ struct lanepool_i_claims_copy {
     uint32_t class;                  /* S: of the slab */
     size_t count;                    /* S, W: claims of the entry */
     size_t dropped;                  /* S, W: claims behind them, which were removed */
-    size_t most;                     /* S */
-    lanepool_i_numbered_lane *lanes; /* S; J in each: room for `most` */
-    uint64_t *numbers;               /* S; J in each: room for `most` */
+    lanepool_i_numbered_lane *lanes; /* S; J in each: one for each claim */
+    uint64_t *numbers;               /* S; J in each: one for each claim */
     uint64_t batch;                  /* J: the last batch that the numbers are for */
     lanepool_i_claims_copy *whole;   /* W: of a periodic task that has released a lane early: a
                                         reference to the copy with all claims; else NULL */

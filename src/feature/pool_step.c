@@ -227,7 +227,7 @@ static bool close_contexts(lanepool_pool *pool)
 /* The seed draws when they are written. */
 static bool has_entries(const lanepool_pool *pool)
 {
-    return pool->journal != NULL && !lanepool_i_journal_is_drained(pool);
+    return !lanepool_i_journal_is_drained(pool);
 }
 
 /* A thread has one record for each pool, so its own one leaves its list for the step. */

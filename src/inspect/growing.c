@@ -110,3 +110,13 @@ void lanepool_i_table_fini(lanepool_i_table *table)
     lanepool_i_inspect_free(table->slots);
     *table = (lanepool_i_table){ 0 };
 }
+
+/* FNV-1a, by Fowler, Noll and Vo. */
+uint64_t lanepool_i_number_of_bytes(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}

@@ -38,4 +38,7 @@ void lanepool_i_table_remove(lanepool_i_table *table, uint8_t type, uint64_t num
 void lanepool_i_table_clear(lanepool_i_table *table);
 void lanepool_i_table_fini(lanepool_i_table *table);
 
+/* Returns a number by which a table knows a byte string. Others may have the same number. */
+uint64_t lanepool_i_number_of_bytes(const void *bytes, size_t size);
+
 #endif

@@ -81,11 +81,7 @@ static uint64_t number_of_key(const lanepool_key *key)
         return key->id;
     if (key->type == LANEPOOL_KEY_POINTER)
         return (uintptr_t)key->pointer;
-    const unsigned char *bytes = key->bytes;
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    for (uint32_t i = 0; i < key->size; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001B3);
-    return hash;
+    return lanepool_i_number_of_bytes(key->bytes, key->size);
 }
 
 static bool has_same_bytes(const struct journal_lane *lane, const lanepool_key *key)

@@ -65,14 +65,6 @@ void lanepool_i_replay_name_lane(lanepool_i_replay *replay, const lanepool_event
     name->is_new = true;
 }
 
-static uint64_t hash_name(const lanepool_i_replay_name *name)
-{
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    for (uint32_t i = 0; i < name->size; i++)
-        hash = (hash ^ (unsigned char)name->bytes[i]) * UINT64_C(0x100000001B3);
-    return hash;
-}
-
 /*
  * Finds or adds the lane with a new name. The number of a byte string may be reused for another
  * string, and a string may return under another number. So the name decides which lane it is.
@@ -81,7 +73,7 @@ static void apply_name(lanepool_i_replay *replay, const lanepool_event *event,
                        lanepool_i_replay_name *name)
 {
     uint8_t by_name = with_lane_type(LANEPOOL_I_BY_NAME, event);
-    uint64_t hash = hash_name(name);
+    uint64_t hash = lanepool_i_number_of_bytes(name->bytes, name->size);
     size_t known = lanepool_i_table_get(&replay->table, by_name, hash);
     name->is_new = false;
     if (name->size == 0)

@@ -68,24 +68,38 @@ lanepool_key lanepool_i_key_for_program(const lanepool_i_key *key)
     }
 }
 
-bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
-                                 lanepool_key name)
+/* Returns the key that a handle stands for; any other key unchanged. */
+static lanepool_key behind_handle(const lanepool_pool *pool, lanepool_key key)
 {
-    const lanepool_i_key *key = &lane->key;
-    switch (name.type) {
+    if (key.type != LANEPOOL_KEY_LANE)
+        return key;
+    if (key.lane == NULL || key.lane->pool != pool)
+        return lanepool_key_none();
+    return lanepool_i_key_for_program(&key.lane->key);
+}
+
+bool lanepool_i_program_keys_are_equal(const lanepool_pool *pool, lanepool_key a, lanepool_key b)
+{
+    a = behind_handle(pool, a);
+    b = behind_handle(pool, b);
+    if (a.type != b.type)
+        return false;
+    switch (a.type) {
     case LANEPOOL_KEY_ID:
-        return key->type == LANEPOOL_I_TYPE_ID && key->value.id == name.id;
+        return a.id == b.id;
     case LANEPOOL_KEY_POINTER:
-        return key->type == LANEPOOL_I_TYPE_POINTER && key->value.pointer == name.pointer;
+        return a.pointer == b.pointer;
     case LANEPOOL_KEY_BYTES:
-        return key->type == LANEPOOL_I_TYPE_BYTES && key->value.bytes->size == name.size &&
-               (name.size == 0 || memcmp(key->value.bytes->data, name.bytes, name.size) == 0);
-    case LANEPOOL_KEY_LANE:
-        return name.lane != NULL && name.lane->pool == pool &&
-               lanepool_i_key_equals(key, &name.lane->key);
+        return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
     default:
         return false;
     }
+}
+
+bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                                 lanepool_key name)
+{
+    return lanepool_i_program_keys_are_equal(pool, lanepool_i_key_for_program(&lane->key), name);
 }
 
 /* --- names --- */

@@ -20,6 +20,9 @@ bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *re
 /* Writes the key's name, without a final zero. Returns its length; 0 if the key has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_key *key, char *text, size_t size);
+/* Returns true if two keys of the program are the same key. A handle stands for its key; one of
+ * another pool is none. */
+bool lanepool_i_program_keys_are_equal(const lanepool_pool *pool, lanepool_key a, lanepool_key b);
 /* Returns true if the key names the lane. A task with an entry in the lane may ask on its own
  * thread: the keys of the lane and of a handle do not change. */
 bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,

@@ -6,6 +6,14 @@
 #include "support/store.h"
 #include "support/test.h"
 
+/* Returns a pool whose journal numbers lanes. */
+static lanepool_pool *numbering_pool(struct book *book, unsigned workers)
+{
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+    journal.lane_numbers = true;
+    return book_pool(book, workers, &journal);
+}
+
 /* --- parts --- */
 
 struct parting {
@@ -46,9 +54,7 @@ Test(journal_combined, a_lane_released_early_has_an_entry_of_its_own)
     lanepool_journal_state state;
     gate_init(&gate);
     book_init(&book);
-    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
-    journal.lane_numbers = true;
-    lanepool_pool *pool = book_pool(&book, 2, &journal);
+    lanepool_pool *pool = numbering_pool(&book, 2);
     lanepool_claim claims[3] = { lanepool_exclusive(7), lanepool_shared(8),
                                  lanepool_claim_of(lanepool_key_bytes("ab", 2),
                                                    LANEPOOL_EXCLUSIVE) };
@@ -115,9 +121,7 @@ Test(journal_combined, giver_and_receiver_have_entries_with_one_ticket)
     lanepool_task receiver = step_task(&heir, NULL, 0);
     lanepool_journal_state state;
     book_init(&book);
-    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
-    journal.lane_numbers = true;
-    lanepool_pool *pool = book_pool(&book, 1, &journal);
+    lanepool_pool *pool = numbering_pool(&book, 1);
     lanepool_claim claims[2] = { lanepool_exclusive(7), lanepool_exclusive(8) };
     parting.gives_up = lanepool_key_id(8);
     parting.receiver = &receiver;
@@ -265,9 +269,7 @@ Test(journal_combined, each_run_of_a_periodic_task_has_all_its_claims)
     lanepool_timer *timer;
     memset(&repeated, 0, sizeof repeated);
     book_init(&book);
-    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
-    journal.lane_numbers = true;
-    lanepool_pool *pool = book_pool(&book, 1, &journal);
+    lanepool_pool *pool = numbering_pool(&book, 1);
     lanepool_claim claims[2] = { lanepool_exclusive(1), lanepool_exclusive(2) };
     repeated.parting.gives_up = lanepool_key_id(1);
     lanepool_task task = repeated_task(&repeated, claims, 2);
@@ -305,9 +307,7 @@ static void gated_series_begin(struct gated_series *series)
     gate_init(&series->gate);
     book_init(&series->book);
     series->first.gate = &series->gate;
-    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
-    journal.lane_numbers = true;
-    series->pool = book_pool(&series->book, 2, &journal);
+    series->pool = numbering_pool(&series->book, 2);
     lanepool_claim claim =
         lanepool_claim_of(lanepool_key_bytes(name, sizeof name), LANEPOOL_EXCLUSIVE);
     lanepool_task task = step_task(&series->first, &claim, 1);
