@@ -84,7 +84,8 @@ typedef struct lanepool_journal_options {
                             entry of a key has k; another one has the number of the last EXCLUSIVE
                             entry before it. Until the pool's end each key takes memory, up to that
                           of all claims of the task that was the first to claim it */
-    lanepool_journal_lane_fn last_lane_number; /**< with lane_numbers: where to go on; NULL: 0 */
+    lanepool_journal_lane_fn
+        last_lane_number; /**< with lane_numbers: the numbers to continue from; NULL: 0 */
 } lanepool_journal_options;
 
 #ifndef __cplusplus

@@ -175,7 +175,7 @@ void lanepool_i_journal_free_part(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(block), block);
 }
 
-/* A task has no value before it ends, so the place of its value leads to the part meanwhile. */
+/* `value` is free until the task ends. Until then it points to the part. */
 bool lanepool_i_journal_begin_release(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_task *task, lanepool_key key,
                                       lanepool_i_journal_part *part)

@@ -23,7 +23,7 @@
  * commit writes each balance that has changed once, so fewer commits write less.
  */
 #define COMMIT_SIZES_MAX 4
-/* What the journal gets to know about a failed commit. */
+/* The code that the journal's `write` returns after a failed commit. */
 #define COMMIT_FAILED 1
 /* How often the submitter updates the progress bar. */
 #define CHECK_NS 50000000u
