@@ -35,7 +35,9 @@ typedef enum lanepool_snapshot_state {
     LANEPOOL_SNAPSHOT_READY = 2,    /**< waits for a worker only */
     LANEPOOL_SNAPSHOT_RUNNING = 3,  /**< its function was called, and has not returned */
     LANEPOOL_SNAPSHOT_RETRYING = 4, /**< has failed, and will be retried */
-    LANEPOOL_SNAPSHOT_PARKED = 5    /**< has failed, and is parked: its lanes are poisoned */
+    LANEPOOL_SNAPSHOT_PARKED = 5,   /**< has failed, and is parked: its lanes are poisoned */
+    LANEPOOL_SNAPSHOT_VISITED = 6   /**< a cut that has begun: its entries are in the lanes that
+                                         have not gone on */
 } lanepool_snapshot_state;
 
 /** A task that was routed and has not finished. */

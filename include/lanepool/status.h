@@ -85,7 +85,8 @@ LANEPOOL_API const char *lanepool_version(void);
     X(POISONED, 16, "the task was not run: it had a place in a poisoned lane")     \
     X(UNSUPPORTED, 17, "not offered together; docs/features.md says what is")      \
     X(NO_CONTEXT, 18, "the key's context could not be opened")                     \
-    X(UNWRITTEN, 19, "tasks have run, and the journal may not have stored them")
+    X(UNWRITTEN, 19, "tasks have run, and the journal may not have stored them")   \
+    X(IN_PARTS, 20, "the cut visited some of its lanes, and its function was not called")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

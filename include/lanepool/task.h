@@ -43,7 +43,8 @@ typedef int (*lanepool_task_fn)(lanepool_run *run, void *context);
  * docs/endings.md. The task has none of its lanes.
  * @param context As submitted; `release` follows.
  * @param why     CANCELLED: by the program. TIMED_OUT: it did not start in time. SHUT_DOWN: by the
- *                pool's end. POISONED: the task does not wait in a poisoned lane.
+ *                pool's end. POISONED: the task does not wait in a poisoned lane. IN_PARTS: the task
+ *                is a cut, and `at_lane` was called for some of its lanes.
  * @threads The thread that cancels, or a thread of the pool.
  */
 typedef void (*lanepool_cancelled_fn)(void *context, lanepool_status why);
@@ -53,6 +54,29 @@ typedef void (*lanepool_cancelled_fn)(void *context, lanepool_status why);
  * called for a task that was refused or handed back.
  */
 typedef void (*lanepool_release_fn)(void *context);
+
+/**
+ * Called once for each lane of a *cut*, which is a task with an `at_lane`. The lanes of a cut do
+ * not wait for one another. Each lane's call is made when all earlier tasks that conflict on that
+ * lane have finished, and the lane goes on when it returns. The task's function is called once all
+ * lanes have gone on. Together the calls see one state: that of the serial run at the task's
+ * ticket. For this, a call may access only what its claim protects, in the claim's mode, and its
+ * own part of the result; the function may access only those parts. A task that needs one lane's
+ * value to change another lane cannot be a cut.
+ *
+ * Calls for different lanes overlap, in any order, on any workers. Waits inside the call answer
+ * DEADLOCK. After a failed call the lane does not go on, and the others do. Then the cut's policy
+ * applies, and a retry makes the failed calls again. Until the first call a cut can be cancelled.
+ * Later it ends whole, or *in parts*: a call has failed for good, or lanepool_pool_shutdown_now()
+ * came before the last one. Then `cancelled` is called with IN_PARTS instead of the function.
+ * docs/cuts.md says what a program stores so that it can go on after a crash.
+ * @param run     The call: it has one claim, that of the lane.
+ * @param context The task's.
+ * @param index   The number of the claim in the task's `claims`; the first, if several name the
+ *                key.
+ * @return 0 for success; else a code of the caller's own.
+ */
+typedef int (*lanepool_at_lane_fn)(lanepool_run *run, void *context, size_t index);
 
 /** A task as `is_compatible` sees it. */
 typedef struct lanepool_task_view {
@@ -99,6 +123,9 @@ typedef struct lanepool_task {
                                    else it is cancelled with TIMED_OUT; see docs/deadlines.md */
     uint64_t run_within_ns;   /**< 0, or after how long a running task is asked to end */
     lanepool_cancelled_fn cancelled; /**< called if the task ends without having run; may be NULL */
+    lanepool_at_lane_fn at_lane;     /**< NULL; else the task is a cut: it has claims, none of them
+                                          COMMUTING, and no pump, and is not periodic. Only in
+                                          pools that docs/features.md names */
 } lanepool_task;
 
 /** The largest tag of a task. */
@@ -123,7 +150,7 @@ typedef struct lanepool_task {
 /** A task with everything at its default. */
 #define LANEPOOL_TASK_INIT                                                 \
     {                                                                      \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /** Sets the value of the task's future, if any. @param value The caller's. */

@@ -18,28 +18,13 @@
 #include "core/run_end.h"
 #include "future/attempts.h"
 #include "future/expiry.h"
+#include "lane/visits.h"
 
 #if defined(LANEPOOL_TESTING)
 lanepool_cancelled_fn (*lanepool_i_cancelled_of)(lanepool_task_fn function);
 #endif
 
 /* --- one call --- */
-
-static inline void push_run(lanepool_run *run, lanepool_pool *pool,
-                            lanepool_i_thread_record *record, lanepool_i_task *task)
-{
-    *run = (lanepool_run){ pool, { record }, record->run,          task,
-                           NULL, NULL,       record->worker_index, false };
-    store_relaxed(&task->next, load_relaxed(&record->running));
-    store_release(&record->running, task);
-    record->run = run;
-}
-
-static inline void pop_run(lanepool_i_thread_record *record, const lanepool_run *run)
-{
-    record->run = run->outer;
-    store_release(&record->running, load_relaxed(&run->task->next));
-}
 
 /* Ends a task when its turn has come, because a lane that it wanted is poisoned. */
 static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *task,
@@ -49,6 +34,19 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
                                   LANEPOOL_POISONED);
     lanepool_i_attempts_of(task)->ends_uncalled = true;
     end->result = (lanepool_result){ LANEPOOL_POISONED, 0, NULL };
+}
+
+/* Decides what the turn of a task with CUT is for. */
+static LANEPOOL_I_COLD lanepool_i_outcome take_turn(lanepool_pool *pool,
+                                                    lanepool_i_thread_record *record,
+                                                    lanepool_i_task *task, lanepool_i_ending *end)
+{
+    lanepool_i_turn turn = pool->slots.cut->turn(task, &end->result);
+    if (turn == LANEPOOL_I_TURN_ENDED)
+        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
+    if (turn == LANEPOOL_I_TURN_VISITS)
+        return LANEPOOL_I_VISITS;
+    return turn == LANEPOOL_I_TURN_CALL ? LANEPOOL_I_CALLED : LANEPOOL_I_ENDED;
 }
 
 /* Decides whether the task's function is to be called. If not, sets *end, and returns:
@@ -73,6 +71,8 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
         retains ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if (lanepool_i_word_is_cancelled(word))
         return LANEPOOL_I_WAS_CANCELLED;
+    if (lanepool_i_task_is_visitor(task))
+        return LANEPOOL_I_VISITS;
     end->future = lanepool_i_run_future(task, word);
     if (end->future == NULL)
         return LANEPOOL_I_CALLED;
@@ -91,7 +91,8 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
         return LANEPOOL_I_WAS_CANCELLED;
     if (lanepool_i_future_phase(end->future) == LANEPOOL_I_PHASE_RUNNING) {
         lanepool_i_expiry_started(end->future);
-        return LANEPOOL_I_CALLED;
+        return (word & LANEPOOL_I_CUT) != 0 ? take_turn(pool, record, task, end)
+                                            : LANEPOOL_I_CALLED;
     }
     end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
@@ -126,7 +127,7 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
 {
     lanepool_run run;
     end->future = NULL;
-    push_run(&run, pool, record, task);
+    lanepool_i_run_push(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
     bool is_simple = false;
@@ -138,7 +139,7 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
         if (outcome != LANEPOOL_I_CALLED) {
             if (PLANTED(RUNS_CANCELLED) && outcome == LANEPOOL_I_WAS_CANCELLED)
                 (void)task->function(&run, task->context);
-            pop_run(record, &run);
+            lanepool_i_run_pop(record, &run);
             return outcome;
         }
     }
@@ -148,7 +149,7 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
         __builtin_expect(unusual != 0, 0) ? pool->slots.call[0] : NULL;
     int code = __builtin_expect(caller == NULL, 1) ? task->function(&run, task->context)
                                                    : caller->call(pool, &run, task);
-    pop_run(record, &run);
+    lanepool_i_run_pop(record, &run);
     if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
         return LANEPOOL_I_PLAIN_SUCCEEDED;
     end->future = lanepool_i_run_future(task, load_relaxed(&task->word)); /* it may be new */
@@ -265,6 +266,14 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_lifecycle_attend(pool, record);
 }
 
+static lanepool_i_outcome outcome_of_abandoned(const lanepool_i_task *task,
+                                               const lanepool_i_ending *end)
+{
+    if (lanepool_i_task_is_visitor(task))
+        return LANEPOOL_I_VISIT_ABANDONED;
+    return end->call == NULL ? LANEPOOL_I_ENDED : LANEPOOL_I_RETURNED_WITH_RECORD;
+}
+
 /* The calls' stack frames are gone, but the tasks still have their lanes and futures. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
@@ -278,9 +287,7 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)),
                                   { LANEPOOL_ABANDONED, 0, NULL },
                                   lanepool_i_call_record_of(pool->call_records, task) };
-        lanepool_i_run_end(pool, record, task,
-                           end.call == NULL ? LANEPOOL_I_ENDED : LANEPOOL_I_RETURNED_WITH_RECORD,
-                           &end, &grants);
+        lanepool_i_run_end(pool, record, task, outcome_of_abandoned(task, &end), &end, &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }
 }

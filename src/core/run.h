@@ -24,6 +24,23 @@ struct lanepool_run {
     bool asks_worker;               /* it uses what belongs to the worker; see accesses.h */
 };
 
+/* Enters a call into the thread's list of running tasks. */
+static inline void lanepool_i_run_push(lanepool_run *run, lanepool_pool *pool,
+                                       lanepool_i_thread_record *record, lanepool_i_task *task)
+{
+    *run = (lanepool_run){ pool, { record }, record->run,          task,
+                           NULL, NULL,       record->worker_index, false };
+    store_relaxed(&task->next, load_relaxed(&record->running));
+    store_release(&record->running, task);
+    record->run = run;
+}
+
+static inline void lanepool_i_run_pop(lanepool_i_thread_record *record, const lanepool_run *run)
+{
+    record->run = run->outer;
+    store_release(&record->running, load_relaxed(&run->task->next));
+}
+
 /* Runs a ready task and the chain of tasks behind it, on the worker's thread. */
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task);
 /* Runs one ready task, and puts the tasks that became ready into a ready ring. Any thread. `helper`

@@ -3,6 +3,7 @@
 #include "core/run_end.h"
 
 #include "future/attempts.h"
+#include "lane/visits.h"
 
 /* --- disposing of a task --- */
 
@@ -153,6 +154,13 @@ static LANEPOOL_I_COLD bool take_failed(lanepool_pool *pool, lanepool_i_thread_r
     return taken;
 }
 
+static LANEPOOL_I_COLD void end_uncalled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                         const lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_cut(task))
+        pool->slots.cut->ends_uncalled(record, task);
+}
+
 /* Ends a task whose function was called in this attempt, or was not; unless it is retried or
  * parked. Leaves the tasks that became ready in the grants, unless a callback might delay them.
  *
@@ -170,8 +178,10 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
         return;
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
-    if (end->result.status != LANEPOOL_OK)
+    if (end->result.status != LANEPOOL_OK) {
         lanepool_i_run_report_failure(pool, record, task, &end->result, true);
+        end_uncalled(pool, record, task);
+    }
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
     bool is_later = !PLANTED(NUMBERED_LATE) &&
                     is_completed_later(pool, task, &end->result, was_called, has_lanes);
@@ -298,6 +308,8 @@ void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,
         settle_task(pool, record, task, end, outcome == LANEPOOL_I_ENDED, true, grants);
     else if (outcome == LANEPOOL_I_RETURNED_WITH_RECORD)
         return_with_record(pool, record, task, end, grants);
+    else if (outcome == LANEPOOL_I_VISITS || outcome == LANEPOOL_I_VISIT_ABANDONED)
+        pool->slots.cut->visits(pool, record, task, outcome == LANEPOOL_I_VISIT_ABANDONED, grants);
     else
         run_tombstone(pool, record, task, end, grants);
 }
@@ -338,6 +350,7 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_ending end = { task->as.wide.future, *result, NULL };
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
+    end_uncalled(pool, record, task);
     if (!is_completed_later(pool, task, result, true, true))
         complete_future(record, &end);
     lanepool_i_run_dispose(pool, record, task);

@@ -23,7 +23,9 @@ typedef enum lanepool_i_outcome {
     LANEPOOL_I_ENDED,                /* the task ends now, with the result in `ending` */
     LANEPOOL_I_ENDED_UNCALLED,       /* as ENDED, and this attempt has not called the function */
     LANEPOOL_I_RETURNED_WITH_RECORD, /* the function has returned; its call has a record */
-    LANEPOOL_I_WAS_CANCELLED         /* the task was cancelled; only its entries are left */
+    LANEPOOL_I_WAS_CANCELLED,        /* the task was cancelled; only its entries are left */
+    LANEPOOL_I_VISITS,               /* a cut or a visitor has visits to make */
+    LANEPOOL_I_VISIT_ABANDONED       /* a visitor's visit has ended its thread */
 } lanepool_i_outcome;
 
 /* Returns the future of a task with this word, or NULL. */

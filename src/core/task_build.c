@@ -2,6 +2,7 @@
 #include "core/task_build.h"
 
 #include "future/member.h"
+#include "lane/visits.h"
 
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count)
@@ -60,24 +61,46 @@ static LANEPOOL_I_COLD void init_features_room(lanepool_pool *pool, lanepool_i_t
             pool->slots.room[i]->init_room(pool, task, block);
 }
 
-/* Returns the bytes that a task's callbacks need behind everything else. */
-static size_t callbacks_room(const lanepool_task *task)
+/* Returns the bytes of a block in front of what is at its end. */
+static size_t size_without_end(const lanepool_pool *pool, const lanepool_task *task)
 {
+    return sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size +
+           features_room(pool, task);
+}
+
+/* Returns the bytes that a task's callbacks, and a cut's visits, need at the end of the block. */
+static size_t end_room(const lanepool_pool *pool, const lanepool_task *task, size_t offset)
+{
+    if (task->at_lane != NULL)
+        return lanepool_i_visits_size(offset, task->claim_count, pool->options.workers);
     return task->cancelled != NULL ? sizeof(lanepool_i_callbacks) : 0;
 }
 
-/* Stores the release callback in its place; with a `cancelled`, both at the end of the block. */
-static void init_callbacks(const lanepool_pool *pool, lanepool_i_task *block,
-                           const lanepool_task *task)
+static LANEPOOL_I_COLD lanepool_i_callbacks *init_visits(const lanepool_pool *pool,
+                                                         lanepool_i_task *block,
+                                                         const lanepool_task *task, size_t offset)
+{
+    lanepool_i_visits *visits =
+        lanepool_i_visits_init(block, offset, task->claim_count, pool->options.workers);
+    visits->at_lane = task->at_lane;
+    return &visits->callbacks;
+}
+
+/* Stores the release callback in its place; with a `cancelled`, both at the end of the block.
+ * Returns flags for the block's word. */
+static uint64_t init_end(const lanepool_pool *pool, lanepool_i_task *block,
+                         const lanepool_task *task)
 {
     block->as.wide.release = task->release;
-    if (task->cancelled == NULL)
-        return;
-    char *end =
-        (char *)lanepool_i_pool_entry(pool, block, task->claim_count) + features_room(pool, task);
-    lanepool_i_callbacks *callbacks = (lanepool_i_callbacks *)end;
+    if (task->cancelled == NULL && task->at_lane == NULL)
+        return 0;
+    size_t offset = size_without_end(pool, task);
+    lanepool_i_callbacks *callbacks = task->at_lane != NULL
+                                          ? init_visits(pool, block, task, offset)
+                                          : (lanepool_i_callbacks *)((char *)block + offset);
     *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     block->as.wide.callbacks = callbacks;
+    return LANEPOOL_I_HAS_CANCELLED | (task->at_lane != NULL ? LANEPOOL_I_CUT : 0);
 }
 
 static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
@@ -86,13 +109,11 @@ static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepoo
     uint64_t word = LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT;
     if (task->pump != NULL)
         word |= LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP;
-    if (task->cancelled != NULL)
-        word |= LANEPOOL_I_HAS_CANCELLED;
     block->function = task->function;
     block->context = task->context;
     block->as.wide.kind = task->kind;
     block->as.wide.future = NULL;
-    init_callbacks(pool, block, task);
+    word |= init_end(pool, block, task);
     block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
     block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
     atomic_init(&block->word, word);
@@ -103,9 +124,8 @@ static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepoo
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         const lanepool_task *task)
 {
-    size_t size = sizeof(lanepool_i_task) + pool->extension +
-                  task->claim_count * pool->rule->entry_size + features_room(pool, task) +
-                  callbacks_room(task);
+    size_t offset = size_without_end(pool, task);
+    size_t size = offset + end_room(pool, task, offset);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (block != NULL)

@@ -2,6 +2,7 @@
  * refused; see task_check.h. */
 #include "core/task_check.h"
 
+#include "future/attempts.h"
 #include "route/offers.h"
 
 bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool,
@@ -18,7 +19,7 @@ bool lanepool_i_description_may_have_scope(const lanepool_pool *pool, const lane
 
 bool lanepool_i_description_copy(lanepool_task *known, const lanepool_task *given)
 {
-    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_task, cancelled);
+    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_task, at_lane);
 }
 
 /* --- failure policies --- */
@@ -56,6 +57,44 @@ lanepool_status lanepool_i_policy_check(const lanepool_pool *pool,
     if (!lanepool_i_policy_read(&known, policy))
         return LANEPOOL_INVALID;
     return is_policy_offered(pool, &known) ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
+}
+
+/* --- cuts --- */
+
+/* A contribution to a cut must be a state of the serial run, and commuting tasks have no order. */
+static bool are_claims_of_cut(const lanepool_task *task)
+{
+    bool valid = task->claim_count > 0 && task->claims[0].key.type != LANEPOOL_KEY_ALL;
+    for (size_t i = 0; i < task->claim_count && valid; i++)
+        valid = task->claims[i].mode != LANEPOOL_COMMUTING;
+    return valid;
+}
+
+/* The features of a pool that follow a task through its lanes do not know visits. */
+static bool offers_cuts(const lanepool_pool *pool)
+{
+    return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL &&
+           pool->slots.in_plain == NULL && pool->slots.call[0] == NULL && pool->journal == NULL;
+}
+
+static bool waits_in_poisoned_lanes(const lanepool_pool *pool, const lanepool_task *task)
+{
+    lanepool_failure_policy policy = pool->failures->policy;
+    if (task->on_failure != NULL)
+        (void)lanepool_i_policy_read(&policy, task->on_failure);
+    return policy.at_poison == LANEPOOL_AT_POISON_WAIT;
+}
+
+lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
+                                                 const lanepool_task *task)
+{
+    if (task->at_lane == NULL)
+        return LANEPOOL_OK;
+    if (!are_claims_of_cut(task))
+        return LANEPOOL_INVALID;
+    bool is_offered =
+        offers_cuts(pool) && task->pump == NULL && waits_in_poisoned_lanes(pool, task);
+    return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 
 /* --- why a description is refused --- */
@@ -103,7 +142,9 @@ lanepool_status lanepool_i_description_check(const lanepool_pool *pool, const la
         return LANEPOOL_UNSUPPORTED;
     if (!lanepool_i_description_is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID; /* a priority in a pool without the option */
-    return task->on_failure != NULL ? lanepool_i_policy_check(pool, task->on_failure) : LANEPOOL_OK;
+    lanepool_status status =
+        task->on_failure != NULL ? lanepool_i_policy_check(pool, task->on_failure) : LANEPOOL_OK;
+    return status == LANEPOOL_OK ? lanepool_i_description_check_cut(pool, task) : status;
 }
 
 lanepool_status lanepool_i_description_check_for_later(const lanepool_pool *pool,

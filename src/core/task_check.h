@@ -12,7 +12,7 @@
 #include "route/lane_handle.h"
 #include "route/pool.h"
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_task, cancelled);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_task, at_lane);
 
 /* The size of a task's description in the first release. */
 #define LANEPOOL_I_TASK_FIRST_SIZE LANEPOOL_I_SIZE_WITH(lanepool_task, cancelled)
@@ -113,11 +113,11 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     return true;
 }
 
-/* Not 0 if the task has a group, a pump, a failure policy or a deadline. */
+/* Not 0 if the task has a group, a pump, a failure policy or a deadline, or is a cut. */
 static inline uint64_t lanepool_i_description_member_bits(const lanepool_task *task)
 {
     return (uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure |
-           task->start_within_ns | task->run_within_ns;
+           task->start_within_ns | task->run_within_ns | (uintptr_t)task->at_lane;
 }
 
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
@@ -140,13 +140,19 @@ static inline bool lanepool_i_description_names_own_parts(const lanepool_pool *p
             lanepool_i_pool_is_forked(pool) || lanepool_i_group_is_here(task->group));
 }
 
-/* Whether the task's pump, group and failure policy can be used with this pool. */
+/* Returns OK if the task is no cut, or may be one in this pool. Its other values are valid. */
+lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
+                                                 const lanepool_task *task);
+
+/* Whether the task's pump, group and failure policy can be used with this pool, and it may be a
+ * cut if it is one. */
 static inline bool lanepool_i_description_fits_pool(const lanepool_pool *pool,
                                                     const lanepool_task *task)
 {
     return lanepool_i_description_names_own_parts(pool, task) &&
            (task->on_failure == NULL ||
-            lanepool_i_policy_check(pool, task->on_failure) == LANEPOOL_OK);
+            lanepool_i_policy_check(pool, task->on_failure) == LANEPOOL_OK) &&
+           lanepool_i_description_check_cut(pool, task) == LANEPOOL_OK;
 }
 
 /* A delayed or periodic task cannot belong to a group, which could not list it yet, nor to a pump.

@@ -10,6 +10,7 @@
 #include "feature/retry.h"
 #include "future/expiry.h"
 #include "future/member.h"
+#include "lane/visits.h"
 #include "platform/notes.h"
 #include "route/offers.h"
 
@@ -32,6 +33,8 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;
+    if (lanepool_i_task_is_visitor(run->task))
+        return LANEPOOL_UNSUPPORTED;
     if (pool_stops_now(run->pool))
         return LANEPOOL_SHUT_DOWN;
     lanepool_i_call_record *call = lanepool_i_call_record_make(run);

@@ -2,6 +2,7 @@
 #include "lane/lane.h"
 
 #include "base/planted.h"
+#include "lane/visits.h"
 
 #define ACTIVE_MASK        LANEPOOL_I_LANE_ACTIVE
 #define MODE               LANEPOOL_I_LANE_MODE
@@ -90,7 +91,17 @@ static LANEPOOL_I_COLD bool grant_gate(lanepool_i_gate *gate)
     return true;
 }
 
-/* Grants an entry of a gate or of a wide tombstone. Returns true if it passes. */
+/* A visitor lets the lane go on later. */
+static LANEPOOL_I_COLD void grant_cut(lanepool_i_task *cut, uintptr_t link,
+                                      lanepool_i_grants *grants)
+{
+    lanepool_i_task *visitor =
+        lanepool_i_visits_list(cut, (lanepool_i_wide_entry *)lanepool_i_link_entry(link));
+    if (visitor != NULL)
+        lanepool_i_tasks_add(&grants->ready, visitor);
+}
+
+/* Grants an entry of a gate, of a wide tombstone or of a cut. Returns true if it passes. */
 static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t link,
                                           uintptr_t owner, lanepool_i_grants *grants)
 {
@@ -98,6 +109,10 @@ static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t
     if ((owner & LANEPOOL_I_OWNER_GATE) != 0)
         return grant_gate((lanepool_i_gate *)task);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
+    if ((owner & LANEPOOL_I_OWNER_CUT) != 0) {
+        grant_cut(task, link, grants);
+        return false;
+    }
     pass_tombstone(lane, task, grants);
     return true;
 }

@@ -109,6 +109,8 @@ static void settle_states(struct owned_snapshot *owned, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         lanepool_snapshot_task *task = &owned->tasks[i];
+        if (task->state == LANEPOOL_SNAPSHOT_VISITED)
+            continue;
         if (task->arrived < task->entry_count) {
             task->state = task->arrived > 0 ? LANEPOOL_SNAPSHOT_LATCHED : LANEPOOL_SNAPSHOT_WAITING;
             task->worker = LANEPOOL_SNAPSHOT_NONE;

@@ -7,6 +7,7 @@
 #include "feature/delay_every.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
+#include "lane/visits.h"
 #include "route/pool.h"
 
 #include <stdlib.h>
@@ -21,11 +22,20 @@ static void add_waiting_task(lanepool_i_task *task, void *context)
     lanepool_i_census_add_task(context, task);
 }
 
-static void add_ready_task(lanepool_i_task *task, void *context)
+/* A visitor shows that its cut is being visited, unless the cut has not begun. */
+static lanepool_snapshot_state state_of_block(const lanepool_i_task *block,
+                                              lanepool_snapshot_state state)
 {
+    bool visits = lanepool_i_task_is_visitor(block) && lanepool_i_cut_has_begun(block->context);
+    return visits ? LANEPOOL_SNAPSHOT_VISITED : state;
+}
+
+static void add_ready_task(lanepool_i_task *block, void *context)
+{
+    lanepool_i_task *task = lanepool_i_task_or_cut(block);
     if (!lanepool_i_task_is_tombstone(task))
-        (void)lanepool_i_census_add_row(context, task, LANEPOOL_SNAPSHOT_READY,
-                                        LANEPOOL_SNAPSHOT_NONE);
+        (void)lanepool_i_census_add_row(
+            context, task, state_of_block(block, LANEPOOL_SNAPSHOT_READY), LANEPOOL_SNAPSHOT_NONE);
 }
 
 static void copy_overflow(lanepool_i_census *census)
@@ -56,10 +66,12 @@ static void add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_r
         lanepool_i_task *innermost = load_seq(&record->running);
         lanepool_i_task *task = innermost;
         while (task != NULL && load_seq(&record->running) == innermost) {
+            lanepool_i_task *shown = lanepool_i_task_or_cut(task);
             lanepool_i_census_row *row =
-                lanepool_i_task_is_tombstone(task)
+                lanepool_i_task_is_tombstone(shown)
                     ? NULL
-                    : lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
+                    : lanepool_i_census_add_row(
+                          census, shown, state_of_block(task, LANEPOOL_SNAPSHOT_RUNNING), worker);
             if (row != NULL)
                 row->innermost = task == innermost;
             task = load_acquire(&task->next);

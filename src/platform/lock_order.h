@@ -34,7 +34,8 @@
     X(SLAB, "a slab's")                      \
     X(LANE_MEMORY, "lane memory's")          \
     X(ATTEMPTS_MEMORY, "attempts memory's")  \
-    X(QUARANTINE, "a quarantine's")
+    X(QUARANTINE, "a quarantine's")          \
+    X(VISITS, "a cut's visits'")
 
 typedef enum lanepool_i_lock {
 #define LANEPOOL_I_LOCK_CONSTANT(lock, name) LANEPOOL_I_LOCK_##lock,

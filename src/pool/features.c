@@ -12,6 +12,7 @@
     X(retry)        \
     X(deadline)     \
     X(poison)       \
+    X(cut)          \
     X(journal)      \
     X(lane_limit)   \
     X(accesses)     \

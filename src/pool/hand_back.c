@@ -9,11 +9,13 @@
 #include "core/run.h"
 #include "core/task_check.h"
 #include "feature/barrier.h"
+#include "feature/cut.h"
 #include "feature/delay_every.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
 #include "future/expiry.h"
 #include "future/member.h"
+#include "lane/visits.h"
 #include "route/lane_handle.h"
 #include "route/offers.h"
 #include "route/pool.h"
@@ -97,7 +99,7 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_workers_take_all_pinned(&pool->workers, &ready);
     lanepool_i_pumps_take_all(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
-        lanepool_i_tasks_add_unvisited(tasks, task);
+        lanepool_i_tasks_add_unvisited(tasks, lanepool_i_task_or_cut(task));
 }
 
 /* --- handing back --- */
@@ -197,7 +199,8 @@ void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
     lanepool_i_task *task = sort_by_ticket(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
-        if (!lanepool_i_retry_end_at_stop(pool, record, task) &&
+        if (!lanepool_i_cut_end_at_stop(pool, record, task) &&
+            !lanepool_i_retry_end_at_stop(pool, record, task) &&
             !dispose_if_cancelled(pool, record, task)) {
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
                 hand_back_task(pool, record, task);

@@ -4,6 +4,7 @@
  */
 #include "route/census.h"
 
+#include "lane/visits.h"
 #include "route/pool.h"
 
 lanepool_i_census_row *lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
@@ -60,7 +61,9 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
 
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
+    bool is_visited = lanepool_i_task_is_cut(task) && lanepool_i_cut_has_begun(task);
     if (!lanepool_i_task_is_tombstone(task))
-        (void)lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING,
-                                        LANEPOOL_SNAPSHOT_NONE);
+        (void)lanepool_i_census_add_row(
+            census, task, is_visited ? LANEPOOL_SNAPSHOT_VISITED : LANEPOOL_SNAPSHOT_WAITING,
+            LANEPOOL_SNAPSHOT_NONE);
 }

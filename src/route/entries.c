@@ -35,6 +35,8 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 }
 
 /*
+ * Does nothing for a cut: it holds no lane while it waits in another one.
+ *
  * Releases the lanes that a cancelled rollup has latched, and turns its waiting entries into
  * tombstones, which are released as soon as they are granted. A rollup that waits nowhere is left
  * alone: it is ready, or will be at once.
@@ -51,7 +53,7 @@ void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *ta
                                         lanepool_i_grants *grants)
 {
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
-    if (count < 2)
+    if (count < 2 || lanepool_i_task_is_cut(task))
         return;
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave_tombstone(pool, task);

@@ -9,6 +9,7 @@
 #define LANEPOOL_SRC_ROUTE_ENTRIES_H
 
 #include "lane/lane.h"
+#include "lane/visits.h"
 
 static inline lanepool_i_wide_entry *lanepool_i_entries_wide(lanepool_i_task *task)
 {
@@ -45,6 +46,12 @@ static inline bool lanepool_i_entry_is_granted(lanepool_i_task *task, size_t i)
     uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));
     return lanepool_i_ticket_before(lanepool_i_task_ticket(task),
                                     lanepool_i_task_ticket(lanepool_i_link_task(head)));
+}
+
+/* The cut's lock is held. */
+static inline bool lanepool_i_entry_has_passed(lanepool_i_task *cut, size_t i)
+{
+    return load_relaxed(&lanepool_i_entries_wide(cut)[i].entry.next) == LANEPOOL_I_NEXT_PASSED;
 }
 
 /* Returns true if the granted entry makes tasks wait that conflict with its claim. */

@@ -43,6 +43,8 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
         slots->in_lanes = feature;
     if (feature->has_plain_room)
         slots->in_plain = feature;
+    if (feature->turn != NULL)
+        slots->cut = feature;
 }
 
 static bool is_wanted(const lanepool_i_feature *feature, const lanepool_options *options)

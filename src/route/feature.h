@@ -25,6 +25,13 @@
 
 struct lanepool_detached;
 
+/* What a cut's turn is for, and that of its visitors. */
+typedef enum lanepool_i_turn {
+    LANEPOOL_I_TURN_CALL,  /* the function is to be called */
+    LANEPOOL_I_TURN_ENDED, /* the task ends, or fails: its function is not called */
+    LANEPOOL_I_TURN_VISITS /* `visits` is to be called */
+} lanepool_i_turn;
+
 typedef struct lanepool_i_feature {
     /* --- a pool --- */
 
@@ -103,6 +110,13 @@ typedef struct lanepool_i_feature {
      * `all_wide`.
      */
     int (*call)(lanepool_pool *pool, lanepool_run *run, lanepool_i_task *task);
+    /* One feature: the turn of a task with CUT has come. Sets *result if the task ends. */
+    lanepool_i_turn (*turn)(lanepool_i_task *task, lanepool_result *result);
+    /* With `turn`: makes visits. `is_abandoned`: the last visit has ended its thread. */
+    void (*visits)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                   bool is_abandoned, lanepool_i_grants *grants);
+    /* With `turn`: a task with CUT ends, and has not succeeded. It still has its lanes. */
+    void (*ends_uncalled)(lanepool_i_thread_record *record, const lanepool_i_task *task);
     /* Observing: the task is about to release this lane before it ends. */
     void (*release_early)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
                           lanepool_mode mode);
@@ -154,7 +168,7 @@ typedef struct lanepool_i_feature {
     uint64_t (*on_clock)(lanepool_pool *pool, lanepool_i_thread_record *record);
 } lanepool_i_feature;
 
-enum { LANEPOOL_I_FEATURES_MAX = 12 };
+enum { LANEPOOL_I_FEATURES_MAX = 13 };
 
 /* A pool's features that have a certain function, in their order; the last one is NULL. */
 typedef const lanepool_i_feature *lanepool_i_slot[LANEPOOL_I_FEATURES_MAX + 1];
@@ -186,6 +200,7 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot on_clock;
     const lanepool_i_feature *in_lanes; /* the one with `place` and the like, or NULL */
     const lanepool_i_feature *in_plain; /* the one with room in plain tasks, or NULL */
+    const lanepool_i_feature *cut;      /* the one with `turn` */
 } lanepool_i_slots;
 
 /* Where blocks have room for features. I */

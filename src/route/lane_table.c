@@ -142,8 +142,9 @@ static bool add_to_stamp(lanepool_i_lane *lane, uint64_t number, lanepool_mode m
     return is_first;
 }
 
-uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                              lanepool_i_task *task)
+/* `numbers`, if not NULL, receives the number of each entry's claim. */
+static inline uint32_t resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *task, uint32_t *numbers)
 {
     uint64_t number = ++pool->router.last_stamp;
     uint32_t count = 0;
@@ -155,6 +156,8 @@ uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_th
         if (!add_to_stamp(lane, number, mode))
             continue;
         lanepool_i_pool_entry(pool, task, count)->entry.at.lane = lane;
+        if (numbers != NULL)
+            numbers[count] = i;
         count++;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -164,6 +167,19 @@ uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_th
     }
     task->as.wide.count = count & LANEPOOL_I_WIDE_COUNT_MASK;
     return count;
+}
+
+uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                              lanepool_i_task *task)
+{
+    return resolve_claims(pool, record, task, NULL);
+}
+
+uint32_t lanepool_i_lane_table_resolve_numbered(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_task *task, uint32_t *numbers)
+{
+    return resolve_claims(pool, record, task, numbers);
 }
 
 static lanepool_i_key *find_key(const lanepool_i_lane_table *table, const lanepool_i_entry *entry,

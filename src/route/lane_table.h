@@ -64,6 +64,10 @@ lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
  * first becomes the entry, in the merged mode. Sets the entries' owners. Returns their number. */
 uint32_t lanepool_i_lane_table_resolve_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               lanepool_i_task *task);
+/* Likewise, and `numbers` receives the number of each entry's claim. */
+uint32_t lanepool_i_lane_table_resolve_numbered(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_task *task, uint32_t *numbers);
 
 /* Role's holder: returns the lane that the i-th claim of a task names that is not routed yet; NULL
  * if there is no such lane. */

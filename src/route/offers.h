@@ -32,6 +32,7 @@
     X(EARLY_RELEASE, LANEPOOL_I_BY_KEYS)       \
     X(HAND_OVER, LANEPOOL_I_BY_KEYS)           \
     X(CONTEXTS, LANEPOOL_I_BY_KEYS)            \
+    X(CUTS, LANEPOOL_I_BY_KEYS)                \
     X(PRIORITIES, LANEPOOL_I_PER_KEY)          \
     X(ELASTIC_WORKERS, LANEPOOL_I_PER_KEY)     \
     X(STEPS, LANEPOOL_I_PER_KEY)               \

@@ -2,6 +2,7 @@
 #include "route/rule_lanes.h"
 
 #include "future/attempts.h"
+#include "lane/visits.h"
 #include "route/entries.h"
 #include "route/pool.h"
 #include "route/program_key.h"
@@ -79,31 +80,58 @@ static uintptr_t first_dependent(lanepool_i_lane *lane, lanepool_i_task *task, s
     return link;
 }
 
+static void each_dependent_in_lane(lanepool_pool *pool, lanepool_i_task *task, size_t i,
+                                   uint64_t limit, bool if_granted,
+                                   void (*found)(lanepool_i_task *dependent, void *context),
+                                   void *context)
+{
+    lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+    if (!lanepool_i_lane_is_frozen(lane)) {
+        if (!lanepool_i_lane_freeze(lane))
+            return;
+        lane->use.link = pool->lane_table.frozen;
+        pool->lane_table.frozen = lane;
+    }
+    if (if_granted && !lanepool_i_entry_is_granted(task, i))
+        return;
+    lanepool_i_entry *entry;
+    for (uintptr_t link = first_dependent(lane, task, i); link != 0;
+         link = load_relaxed(&entry->next)) {
+        lanepool_i_task *other = lanepool_i_link_task(link);
+        entry = lanepool_i_link_entry(link);
+        if (is_entry_visited(entry) ||
+            !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
+            return;
+        entry->at.bits |= LANEPOOL_I_ENTRY_VISITED;
+        found(other, context);
+    }
+}
+
+/* An active visitor makes its cut wait, and the tasks behind the cut's granted entries. It takes
+ * part in no wait, so its cut's round does not end meanwhile. */
+static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut, uint64_t limit,
+                                      void (*found)(lanepool_i_task *dependent, void *context),
+                                      void *context)
+{
+    found(cut, context);
+    for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
+        if (!lanepool_i_entry_has_passed(cut, i))
+            each_dependent_in_lane(pool, cut, i, limit, true, found, context);
+}
+
+/* A cut that waits in a lane makes no task wait in another one. Those behind it in this lane were
+ * found with it. */
 void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                                      void (*found)(lanepool_i_task *dependent, void *context),
                                      void *context)
 {
-    size_t count = lanepool_i_task_count(task);
-    for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        if (!lanepool_i_lane_is_frozen(lane)) {
-            if (!lanepool_i_lane_freeze(lane))
-                continue;
-            lane->use.link = pool->lane_table.frozen;
-            pool->lane_table.frozen = lane;
-        }
-        lanepool_i_entry *entry;
-        for (uintptr_t link = first_dependent(lane, task, i); link != 0;
-             link = load_relaxed(&entry->next)) {
-            lanepool_i_task *other = lanepool_i_link_task(link);
-            entry = lanepool_i_link_entry(link);
-            if (is_entry_visited(entry) ||
-                !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
-                break;
-            entry->at.bits |= LANEPOOL_I_ENTRY_VISITED;
-            found(other, context);
-        }
+    if (lanepool_i_task_is_visitor(task)) {
+        each_dependent_of_visitor(pool, task->context, limit, found, context);
+        return;
     }
+    size_t count = lanepool_i_task_is_cut(task) ? 0 : lanepool_i_task_count(task);
+    for (size_t i = 0; i < count; i++)
+        each_dependent_in_lane(pool, task, i, limit, false, found, context);
 }
 
 /* Clears the walk's VISITED bits. No other thread reads the address of the lane in an entry that
@@ -149,11 +177,13 @@ void lanepool_i_lanes_census_begin(lanepool_i_census *census)
     census->pool->rule->each_lane(census->pool, freeze_for_census, census);
 }
 
-void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index)
+/* The lanes that a cut has passed may be gone. */
+static void add_entries(lanepool_i_census *census, size_t index, lanepool_i_task *task, bool is_cut)
 {
-    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
+        if (is_cut && lanepool_i_entry_has_passed(task, i))
+            continue;
         lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
         if (lane == &census->pool->failures->void_lane)
             lanepool_i_census_add_missing(census, index);
@@ -162,6 +192,17 @@ void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index)
         lanepool_i_census_add_entry(census, index, lane, lanepool_i_entry_mode(task, i),
                                     lanepool_i_entry_is_granted(task, i));
     }
+}
+
+void lanepool_i_lanes_census_entries(lanepool_i_census *census, size_t index)
+{
+    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
+    bool is_cut = lanepool_i_task_is_cut(task);
+    if (is_cut)
+        lanepool_i_word_lock_lock(&lanepool_i_visits_of(task)->lock);
+    add_entries(census, index, task, is_cut);
+    if (is_cut)
+        lanepool_i_word_lock_unlock(&lanepool_i_visits_of(task)->lock);
 }
 
 /* A worker's lane has no name. */

@@ -60,11 +60,13 @@ typedef struct lanepool_i_wide_entry {
 } lanepool_i_wide_entry;
 
 #define LANEPOOL_I_OWNER_MODE_SHIFT 0               /* two bits; see mode.h */
-#define LANEPOOL_I_OWNER_TYPE_SHIFT 2               /* two bits: the key type */
+#define LANEPOOL_I_OWNER_TYPE_SHIFT 2               /* two bits: the key type, until routed */
+#define LANEPOOL_I_OWNER_CUT        ((uintptr_t)4)  /* R: of a cut; see visits.h */
 #define LANEPOOL_I_OWNER_TOMBSTONE  ((uintptr_t)16) /* R: passes as soon as it is granted */
 #define LANEPOOL_I_OWNER_GATE       ((uintptr_t)32) /* of no task: a gate's */
-#define LANEPOOL_I_OWNER_SPECIAL    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE)
-#define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
+#define LANEPOOL_I_OWNER_SPECIAL \
+    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE | LANEPOOL_I_OWNER_CUT)
+#define LANEPOOL_I_OWNER_TASK (~(uintptr_t)63)
 
 /* Enough for LANEPOOL_CLAIMS_MAX. The mask only avoids a compiler warning. */
 #define LANEPOOL_I_WIDE_COUNT_BITS 24
@@ -126,6 +128,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_BARRIER        ((uint64_t)1 << 10) /* with no entries: conflicts with all tasks */
 #define LANEPOOL_I_FAILS_BY_POOL  ((uint64_t)1 << 11) /* of a wide task: see attempts.h */
 #define LANEPOOL_I_SIMPLE         ((uint64_t)1 << 12) /* of a wide task: see above */
+#define LANEPOOL_I_CUT            ((uint64_t)1 << 13) /* of a wide task: see visits.h */
 #define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 14) /* in the inbox: not to be routed as usual */
 #define LANEPOOL_I_EPOCH_SHIFT    15                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)

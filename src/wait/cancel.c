@@ -39,6 +39,7 @@
 #include "feature/parked.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
+#include "lane/visits.h"
 #include "observe/take_census.h"
 #include "platform/notes.h"
 #include "route/entries.h"
@@ -450,13 +451,19 @@ static bool is_to_be_cancelled(const struct cancelling *cancelling, lanepool_i_t
     return does_task_claim(cancelling->census.pool, task, lane);
 }
 
+/* Its entries may be changing, and it is too late to cancel it. */
+static bool is_begun_cut(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_cut(task) && lanepool_i_cut_has_begun(task);
+}
+
 static void cancel_seen_tasks(struct cancelling *cancelling)
 {
     const lanepool_i_lane *lane = lane_to_cancel(cancelling);
     for (size_t i = 0; i < cancelling->census.rows.count; i++) {
         const lanepool_i_census_row *seen = lanepool_i_census_row_at(&cancelling->census, i);
         if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
-            is_to_be_cancelled(cancelling, seen->task, lane) &&
+            !is_begun_cut(seen->task) && is_to_be_cancelled(cancelling, seen->task, lane) &&
             try_to_make_tombstone(cancelling, seen->task))
             add_tombstone(cancelling, seen->task);
     }

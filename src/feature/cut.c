@@ -1,0 +1,288 @@
+/*
+ * Owns cuts: how they are routed, their visits, and how they end; see visits.h.
+ *
+ * A cut enters its lanes by one step of the router, so each lane has the same tasks before it. Its
+ * phase, once it has begun and until its function is called, is SUSPENDED: it has started, and a
+ * cancel only asks it to end.
+ */
+#include "feature/cut.h"
+
+#include "base/planted.h"
+#include "core/run.h"
+#include "future/expiry.h"
+#include "route/entries.h"
+#include "route/pool.h"
+
+/* Visits that a visitor makes before it queues behind the ready tasks. */
+#define VISITS_AT_ONCE 64
+
+/* --- routing --- */
+
+static lanepool_status build_cut(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 const lanepool_task *task, lanepool_i_task *block)
+{
+    (void)pool, (void)record;
+    if (task->at_lane != NULL)
+        store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_MESSAGE);
+    return LANEPOOL_OK;
+}
+
+/* Makes a cut ready whose round has ended. Its later rounds do not count again: it has not been
+ * parked or finished in between, or its record of attempts has counted that. */
+static void make_ready(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                       lanepool_i_grants *grants)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_grants again = lanepool_i_no_grants(record->ring);
+    lanepool_i_grants *ready = visits->is_counted ? &again : grants;
+    visits->is_counted = true;
+    if (lanepool_i_task_is_tombstone(cut))
+        lanepool_i_tasks_add(&ready->ready, cut);
+    else
+        lanepool_i_grants_add(ready, cut);
+    lanepool_i_router_put_ready(pool, record, &again.ready);
+}
+
+static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                      lanepool_i_grants *grants)
+{
+    if (!lanepool_i_task_is_cut(task))
+        return false;
+    lanepool_i_visits *visits = lanepool_i_visits_of(task);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    uint32_t count = lanepool_i_lane_table_resolve_numbered(pool, record, task, visits->numbers);
+    lanepool_i_visits_begin_routing(task, count);
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
+        entries[i].owner |= LANEPOOL_I_OWNER_CUT;
+        uintptr_t link = lanepool_i_link_to(&entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
+        if (!lanepool_i_lane_append(entries[i].entry.at.lane, link, grants))
+            continue;
+        lanepool_i_task *visitor = lanepool_i_visits_list(task, &entries[i]);
+        if (visitor != NULL)
+            lanepool_i_tasks_add(&grants->ready, visitor);
+    }
+    if (lanepool_i_visits_end_routing(task))
+        make_ready(pool, record, task, grants);
+    return true;
+}
+
+/* --- beginning --- */
+
+/* Returns false if the task was cancelled together with others. Then the canceller has the
+ * reference to the future, and STARTED must not be set: see cancel.c. */
+static bool set_started(lanepool_i_task *cut)
+{
+    uint64_t word = load_relaxed(&cut->word);
+    do {
+        if (lanepool_i_word_is_cancelled(word))
+            return false;
+    } while (!cas_acq_rel(&cut->word, &word, word | LANEPOOL_I_STARTED));
+    return true;
+}
+
+/* If the pool is STOPPING, a wait inside another task gives up when it sees SUSPENDED. If it has
+ * checked before that, this thread sees STOPPING and wakes it to check again. */
+static void suspend_cut(lanepool_pool *pool, lanepool_i_task *cut)
+{
+    lanepool_future *future = cut->as.wide.future;
+    lanepool_i_word_lock_lock(&future->lock);
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
+    lanepool_i_word_lock_unlock(&future->lock);
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
+/* By the only active visitor, before the first visit. */
+static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut)
+{
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    bool begins = set_started(cut) && lanepool_i_future_start(cut->as.wide.future);
+    if (begins) {
+        lanepool_i_expiry_started(cut->as.wide.future);
+        suspend_cut(pool, cut);
+    }
+    lanepool_i_visits_decided(lanepool_i_visits_of(cut),
+                              begins ? LANEPOOL_I_VISITS_BEGUN : LANEPOOL_I_VISITS_CANCELLED,
+                              &grants.ready);
+    lanepool_i_router_pass_on(pool, record, &grants);
+}
+
+/* --- visits --- */
+
+/* Waits inside the call answer DEADLOCK, as in callbacks. */
+static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        const lanepool_i_task *cut, lanepool_i_visitor *visitor)
+{
+    lanepool_run run;
+    lanepool_i_run_push(&run, pool, record, &visitor->block);
+    record->callbacks++;
+    int code = lanepool_i_visits_of(cut)->at_lane(&run, cut->context, visitor->number);
+    record->callbacks--;
+    lanepool_i_run_pop(record, &run);
+    return code;
+}
+
+static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           const lanepool_i_task *cut, lanepool_i_lane *lane)
+{
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_lane_trace_early(lane, cut, record->ring);
+    lanepool_i_lane_release(lane, &grants);
+    lanepool_i_router_pass_on(pool, record, &grants);
+}
+
+/* The contribution is complete before the lane goes on. */
+static void visit(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                  lanepool_i_visitor *visitor)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_lane *lane = visitor->entry.entry.at.lane;
+    bool calls = visits->state == LANEPOOL_I_VISITS_BEGUN;
+    if (calls && PLANTED(PASSED_BEFORE_VISIT)) {
+        let_lane_go_on(pool, record, cut, lane);
+        (void)call_at_lane(pool, record, cut, visitor);
+        lanepool_i_visits_pass(visits, visitor);
+        return;
+    }
+    if (calls && PLANTED(CUT_BEFORE_LAST_VISIT)) {
+        lanepool_i_visits_pass(visits, visitor);
+        (void)call_at_lane(pool, record, cut, visitor);
+        let_lane_go_on(pool, record, cut, lane);
+        return;
+    }
+    int code = calls ? call_at_lane(pool, record, cut, visitor) : 0;
+    if (code != 0) {
+        lanepool_i_visits_keep(visits, visitor, LANEPOOL_FAILED, code);
+        return;
+    }
+    lanepool_i_visits_pass(visits, visitor);
+    let_lane_go_on(pool, record, cut, lane);
+}
+
+static bool must_stop(const lanepool_pool *pool, uint32_t visits)
+{
+    return visits >= VISITS_AT_ONCE || load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
+           (visits > 0 && load_relaxed(&pool->workers.halt) != 0);
+}
+
+/* Visits what is listed. Returns false if the visitor must stop before that. */
+static bool visit_listed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_task *cut, lanepool_i_visitor *visitor, uint32_t *count)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    while (!must_stop(pool, *count)) {
+        if (!lanepool_i_visits_take(visits, cut, visitor))
+            return true;
+        if (visits->state == LANEPOOL_I_VISITS_NOT_BEGUN)
+            begin_cut(pool, record, cut);
+        visit(pool, record, cut, visitor);
+        ++*count;
+    }
+    return false;
+}
+
+static void queue_visitor(lanepool_pool *pool, const lanepool_i_thread_record *record,
+                          lanepool_i_visitor *visitor)
+{
+    lanepool_i_tasks tasks = { NULL, NULL, 0 };
+    lanepool_i_tasks_add(&tasks, &visitor->block);
+    lanepool_i_router_put_to_workers(pool, record, &tasks);
+}
+
+/* Once the visitor is idle, another thread may end the cut and reuse both. */
+static void run_visitor(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_visitor *visitor, lanepool_i_grants *grants)
+{
+    lanepool_i_task *cut = visitor->block.context;
+    uint32_t count = 0;
+    bool ends;
+    do {
+        if (!visit_listed(pool, record, cut, visitor, &count)) {
+            queue_visitor(pool, record, visitor);
+            return;
+        }
+    } while (!lanepool_i_visits_retire(cut, visitor, &ends));
+    if (ends)
+        make_ready(pool, record, cut, grants);
+    lanepool_i_count_grants(record, grants);
+    lanepool_i_count_up(&record->readied, (uint64_t)-1);
+}
+
+/* A retried cut visits the lanes that it has kept. */
+static void begin_round(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                        lanepool_i_grants *grants)
+{
+    suspend_cut(pool, cut);
+    lanepool_i_visits_begin_round(cut, &grants->ready);
+    lanepool_i_count_grants(record, grants);
+}
+
+static void run_visits(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       lanepool_i_task *block, bool is_abandoned, lanepool_i_grants *grants)
+{
+    *grants = lanepool_i_no_grants(record->ring);
+    if (lanepool_i_task_is_cut(block)) {
+        begin_round(pool, record, block, grants);
+        return;
+    }
+    lanepool_i_visitor *visitor = (lanepool_i_visitor *)block;
+    if (is_abandoned)
+        lanepool_i_visits_keep(lanepool_i_visits_of(block->context), visitor, LANEPOOL_ABANDONED,
+                               0);
+    run_visitor(pool, record, visitor, grants);
+}
+
+/* --- after a round --- */
+
+/* The thread that runs the cut is the only one that uses its visits now. */
+static lanepool_i_turn turn_of_cut(lanepool_i_task *task, lanepool_result *result)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(task);
+    if (visits->kept > 0 && visits->status == LANEPOOL_OK)
+        return LANEPOOL_I_TURN_VISITS;
+    visits->has_called = visits->kept == 0;
+    if (visits->has_called)
+        return LANEPOOL_I_TURN_CALL;
+    *result = (lanepool_result){ visits->status, visits->code, NULL };
+    visits->status = LANEPOOL_OK;
+    return LANEPOOL_I_TURN_ENDED;
+}
+
+static void call_cancelled_in_parts(lanepool_i_thread_record *record, const lanepool_i_task *task)
+{
+    if (!lanepool_i_visits_of(task)->has_called)
+        lanepool_i_run_call_cancelled(record, lanepool_i_task_callbacks(task).cancelled,
+                                      task->context, LANEPOOL_IN_PARTS);
+}
+
+bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task)
+{
+    if (!lanepool_i_task_is_cut(task))
+        return false;
+    const lanepool_i_visits *visits = lanepool_i_visits_of(task);
+    bool is_failed = visits->left == 0 && visits->kept > 0 && visits->status == LANEPOOL_OK;
+    if (visits->state != LANEPOOL_I_VISITS_BEGUN || visits->has_called || is_failed)
+        return false;
+    lanepool_result result = { LANEPOOL_IN_PARTS, 0, NULL };
+    lanepool_i_run_end_after_failure(pool, record, task, &result);
+    return true;
+}
+
+static void describe_handed_back(lanepool_pool *pool, lanepool_i_task *task,
+                                 lanepool_task *description)
+{
+    (void)pool;
+    if (lanepool_i_task_is_cut(task))
+        description->at_lane = lanepool_i_visits_of(task)->at_lane;
+}
+
+const lanepool_i_feature lanepool_i_feature_cut = {
+    .build = build_cut,
+    .route = route_cut,
+    .turn = turn_of_cut,
+    .visits = run_visits,
+    .ends_uncalled = call_cancelled_in_parts,
+    .hand_back = describe_handed_back,
+};

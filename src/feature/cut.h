@@ -1,0 +1,16 @@
+/*
+ * Cuts: tasks whose lanes do not wait for one another; see visits.h. A cut ends whole, when its
+ * function was called, or *in parts*: after a visit that has failed for good, or because the pool
+ * stops.
+ */
+#ifndef LANEPOOL_SRC_FEATURE_CUT_H
+#define LANEPOOL_SRC_FEATURE_CUT_H
+
+#include "sched/thread_record.h"
+
+/* By the role's holder, no worker left: ends a cut that has begun, and waits neither for a retry
+ * nor for a resolution. Returns false for any other task. */
+bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task);
+
+#endif

@@ -1,0 +1,237 @@
+/* Owns the lists of a cut's entries and visitors; see visits.h. */
+#include "lane/visits.h"
+
+#include "base/planted.h"
+#include "lane/mode.h"
+
+static lanepool_i_wide_entry *entries_of(lanepool_i_task *cut)
+{
+    return (lanepool_i_wide_entry *)(cut + 1);
+}
+
+/* --- memory --- */
+
+/* A visitor is queued like a task, whose address is a multiple of 64. */
+#define VISITOR_SIZE (2 * sizeof(lanepool_i_task))
+_Static_assert(sizeof(lanepool_i_visitor) <= VISITOR_SIZE, "a visitor has two lines");
+
+static size_t first_visitor(size_t offset)
+{
+    return (offset + sizeof(lanepool_i_visits) + 63) & ~(size_t)63;
+}
+
+static size_t visitor_count(size_t claim_count, size_t workers)
+{
+    return claim_count < workers ? claim_count : workers;
+}
+
+size_t lanepool_i_visits_size(size_t offset, size_t claim_count, size_t workers)
+{
+    return first_visitor(offset) + visitor_count(claim_count, workers) * VISITOR_SIZE +
+           claim_count * sizeof(uint32_t) - offset;
+}
+
+lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut, size_t offset, size_t claim_count,
+                                          size_t workers)
+{
+    lanepool_i_visits *visits = (lanepool_i_visits *)((char *)cut + offset);
+    char *at = (char *)cut + first_visitor(offset);
+    *visits = (lanepool_i_visits){ .state = LANEPOOL_I_VISITS_NOT_BEGUN };
+    lanepool_i_word_lock_init(&visits->lock, LANEPOOL_I_LOCK_VISITS);
+    for (size_t i = visitor_count(claim_count, workers); i > 0; i--, at += VISITOR_SIZE) {
+        lanepool_i_task *visitor = (lanepool_i_task *)at;
+        store_relaxed(&visitor->next, visits->idle);
+        visits->idle = visitor;
+    }
+    visits->numbers = (uint32_t *)at;
+    return visits;
+}
+
+/* --- routing --- */
+
+/* The block's word is as the cut's, so that a worker finds ticket and epoch there. */
+static void init_visitor(lanepool_i_visitor *visitor, lanepool_i_task *cut)
+{
+    uint64_t kept = LANEPOOL_I_TICKET_MASK | LANEPOOL_I_EPOCH_MASK;
+    uint64_t word = load_relaxed(&cut->word) & kept;
+    lanepool_i_task *block = &visitor->block;
+    block->function = NULL;
+    block->context = cut;
+    block->as.wide = (lanepool_i_wide){ .future = cut->as.wide.future, .tag = cut->as.wide.tag };
+    atomic_init(&block->word, word | LANEPOOL_I_WIDE | LANEPOOL_I_CUT | LANEPOOL_I_MESSAGE);
+    visitor->at = NULL;
+}
+
+void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    for (lanepool_i_task *visitor = visits->idle; visitor != NULL;
+         visitor = load_relaxed(&visitor->next))
+        init_visitor((lanepool_i_visitor *)visitor, cut);
+    visits->left = count;
+}
+
+/* Drops the passed entries. The kept ones move to the front. */
+static void drop_passed_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
+{
+    lanepool_i_wide_entry *entries = entries_of(cut);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cut->as.wide.count && visits->kept > 0; i++) {
+        if (load_relaxed(&entries[i].entry.next) != LANEPOOL_I_NEXT_KEPT)
+            continue;
+        entries[count].entry.at.lane = entries[i].entry.at.lane;
+        entries[count].owner = entries[i].owner;
+        store_relaxed(&entries[count].entry.next, LANEPOOL_I_NEXT_KEPT);
+        visits->numbers[count++] = visits->numbers[i];
+    }
+    cut->as.wide.count = count & LANEPOOL_I_WIDE_COUNT_MASK;
+}
+
+static bool end_round_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
+{
+    bool ends = visits->left == 0 && visits->is_routed &&
+                (visits->active == 0 || PLANTED(CUT_BEFORE_LAST_VISIT));
+    if (ends)
+        drop_passed_locked(visits, cut);
+    return ends;
+}
+
+bool lanepool_i_visits_end_routing(lanepool_i_task *cut)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    visits->is_routed = true;
+    bool ends = end_round_locked(visits, cut);
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return ends;
+}
+
+/* --- entries and visitors --- */
+
+static void list_locked(lanepool_i_visits *visits, lanepool_i_wide_entry *entry)
+{
+    store_relaxed(&entry->entry.next, 0);
+    if (visits->first == NULL)
+        visits->first = entry;
+    else
+        store_relaxed(&visits->last->entry.next, (uintptr_t)entry);
+    visits->last = entry;
+}
+
+static lanepool_i_task *activate_locked(lanepool_i_visits *visits)
+{
+    lanepool_i_task *visitor = visits->idle;
+    if (visitor == NULL)
+        return NULL;
+    visits->idle = load_relaxed(&visitor->next);
+    visits->active++;
+    return visitor;
+}
+
+lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_entry *entry)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_task *visitor = NULL;
+    lanepool_i_word_lock_lock(&visits->lock);
+    list_locked(visits, entry);
+    bool may_have_more = visits->state != LANEPOOL_I_VISITS_NOT_BEGUN;
+    if (may_have_more || visits->active == 0)
+        visitor = activate_locked(visits);
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return visitor;
+}
+
+bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
+                            lanepool_i_visitor *visitor)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    lanepool_i_wide_entry *entry = visits->first;
+    if (entry != NULL) {
+        visits->first = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
+        visitor->number = visits->numbers[entry - entries_of(cut)];
+    }
+    lanepool_i_word_lock_unlock(&visits->lock);
+    visitor->at = entry;
+    if (entry == NULL)
+        return false;
+    visitor->entry.entry.at.lane = entry->entry.at.lane;
+    visitor->entry.owner =
+        lanepool_i_mode_owner(&visitor->block, lanepool_i_mode_of_owner(entry->owner));
+    visitor->block.as.wide.count = 1;
+    return true;
+}
+
+static void activate_for_listed_locked(lanepool_i_visits *visits, lanepool_i_tasks *ready)
+{
+    for (const lanepool_i_wide_entry *entry = visits->first; entry != NULL;
+         entry = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next)) {
+        lanepool_i_task *visitor = activate_locked(visits);
+        if (visitor == NULL)
+            return;
+        lanepool_i_tasks_add(ready, visitor);
+    }
+}
+
+void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
+                               lanepool_i_tasks *ready)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    visits->state = state;
+    activate_for_listed_locked(visits, ready);
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
+static void end_visit_locked(lanepool_i_visits *visits, lanepool_i_visitor *visitor, uintptr_t next)
+{
+    store_relaxed(&visitor->at->entry.next, next);
+    visitor->at = NULL;
+    visitor->block.as.wide.count = 0;
+    visits->left--;
+}
+
+void lanepool_i_visits_pass(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    end_visit_locked(visits, visitor, LANEPOOL_I_NEXT_PASSED);
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
+void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
+                            lanepool_status status, int code)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    end_visit_locked(visits, visitor, LANEPOOL_I_NEXT_KEPT);
+    if (visits->kept++ == 0) {
+        visits->status = status;
+        visits->code = code;
+    }
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
+bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor, bool *ends)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    bool retires = visits->first == NULL || PLANTED(VISITOR_SLEEPS);
+    *ends = false;
+    if (retires) {
+        store_relaxed(&visitor->block.next, visits->idle);
+        visits->idle = &visitor->block;
+        visits->active--;
+        *ends = end_round_locked(visits, cut);
+    }
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return retires;
+}
+
+void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    for (uint32_t i = 0; i < cut->as.wide.count; i++)
+        list_locked(visits, &entries_of(cut)[i]);
+    visits->left = cut->as.wide.count;
+    visits->kept = 0;
+    activate_for_listed_locked(visits, ready);
+    lanepool_i_word_lock_unlock(&visits->lock);
+}

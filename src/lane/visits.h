@@ -1,0 +1,127 @@
+/*
+ * The visits of a cut. A cut is a task whose lanes do not wait for one another: `at_lane` is called
+ * for each lane in the lane's turn, and the lane then goes on. The task's function is called once
+ * all lanes have gone on. feature/cut.c makes the calls; here is what a lane needs to know.
+ *
+ * A granted entry enters the cut's list. *Visitors* take entries from it, one at a time, so that a
+ * visit that lasts long blocks one lane. A visitor is a block of its own, which is queued and run
+ * like a task. While it makes a visit it has one entry: a copy of the entry that it visits. So the
+ * run that `at_lane` gets has one claim.
+ *
+ * Each entry is in one of these states. Only entries that wait are in a list of their lane.
+ *
+ *     waiting --grant--> listed --take--> visited --success--> passed
+ *                                            \-----failure---> kept: the lane does not go on
+ *
+ * A *round* ends when no entry waits, is listed or is visited, and no visitor is active. Then the
+ * passed entries are dropped, and the cut is ready. Its worker calls the function if no entry is
+ * kept. Otherwise the cut has failed, and a retry begins a round with the kept entries.
+ *
+ * The cut begins with its first visit, which decides against a cancel. Until then at most one
+ * visitor is active. The visits of a cancelled cut only let the lanes go on.
+ *
+ * The lock is taken by a thread that advances a lane, whatever other lock it has; no lock is taken
+ * under it. Guards: I immutable, L the lock, V the only active visitor of a cut that has not begun.
+ */
+#ifndef LANEPOOL_SRC_LANE_VISITS_H
+#define LANEPOOL_SRC_LANE_VISITS_H
+
+#include "task/task.h"
+
+typedef enum lanepool_i_visits_state {
+    LANEPOOL_I_VISITS_NOT_BEGUN,
+    LANEPOOL_I_VISITS_BEGUN,
+    LANEPOOL_I_VISITS_CANCELLED /* no `at_lane` is called */
+} lanepool_i_visits_state;
+
+/* Behind the entries of a cut's block. Its visitors and the claims' numbers follow it. */
+typedef struct lanepool_i_visits {
+    lanepool_i_callbacks callbacks; /* must be first: the task's */
+    lanepool_at_lane_fn at_lane;    /* I */
+    uint32_t *numbers;              /* L: of each entry, the number of its claim */
+    lanepool_i_word_lock lock;
+    lanepool_i_visits_state state; /* L; V writes it once */
+    bool is_routed;                /* L: all entries are in their lanes */
+    bool is_counted;               /* L: the cut has been counted as ready */
+    bool has_called;               /* W: the function was called */
+    uint32_t left;                 /* L: entries that wait, are listed or are visited */
+    uint32_t active;               /* L: visitors that are ready or run */
+    uint32_t kept;                 /* L */
+    int code;                      /* L: of the round's first failed visit */
+    lanepool_status status;        /* L: of that visit */
+    lanepool_i_wide_entry *first;  /* L: the listed entries */
+    lanepool_i_wide_entry *last;   /* L: not read if `first` is NULL */
+    lanepool_i_task *idle;         /* L: visitors that are not active, linked through `next` */
+} lanepool_i_visits;
+
+/* A visitor. */
+typedef struct lanepool_i_visitor {
+    lanepool_i_task block;       /* its context is the cut */
+    lanepool_i_wide_entry entry; /* V: the copy */
+    lanepool_i_wide_entry *at;   /* V: the entry that it visits, or NULL */
+    uint32_t number;             /* V: of the claim */
+} lanepool_i_visitor;
+
+/* In `next` of an entry that has been visited. */
+#define LANEPOOL_I_NEXT_PASSED ((uintptr_t)1)
+#define LANEPOOL_I_NEXT_KEPT   ((uintptr_t)2)
+
+static inline bool lanepool_i_task_is_cut(const lanepool_i_task *task)
+{
+    uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_CUT;
+    return (load_relaxed(&task->word) & (all | LANEPOOL_I_MESSAGE)) == all;
+}
+
+static inline bool lanepool_i_task_is_visitor(const lanepool_i_task *task)
+{
+    uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_CUT | LANEPOOL_I_MESSAGE;
+    return (load_relaxed(&task->word) & all) == all && task->function == NULL;
+}
+
+/* Returns the cut of a visitor, and any other task itself. */
+static inline lanepool_i_task *lanepool_i_task_or_cut(lanepool_i_task *task)
+{
+    return lanepool_i_task_is_visitor(task) ? task->context : task;
+}
+
+/* A cut that has begun cannot be cancelled. */
+static inline bool lanepool_i_cut_has_begun(const lanepool_i_task *cut)
+{
+    return (load_relaxed(&cut->word) & LANEPOOL_I_STARTED) != 0;
+}
+
+static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut)
+{
+    return (lanepool_i_visits *)cut->as.wide.callbacks;
+}
+
+/* Returns the bytes that a cut needs from an offset in its block, and the number of its visitors.
+ */
+size_t lanepool_i_visits_size(size_t offset, size_t claim_count, size_t workers);
+/* Initializes the visits of a cut, from `offset` of its block. */
+lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut, size_t offset, size_t claim_count,
+                                          size_t workers);
+/* Prepares the visitors for a routed cut with this many entries. Role's holder. */
+void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count);
+/* Ends the routing. Returns true if the cut is ready. */
+bool lanepool_i_visits_end_routing(lanepool_i_task *cut);
+/* Lists a granted entry. Returns a visitor, which the caller makes ready, or NULL. */
+lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_entry *entry);
+/* Takes an entry for a visitor, if one is listed. */
+bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
+                            lanepool_i_visitor *visitor);
+/* The first visit has decided whether the cut begins. Adds visitors to `ready` for the listed
+ * entries. */
+void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
+                               lanepool_i_tasks *ready);
+/* The visitor's entry is passed or kept. The lane of a passed entry goes on after this. */
+void lanepool_i_visits_pass(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
+void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
+                            lanepool_status status, int code);
+/* Makes a visitor idle. Returns false if entries are listed: it must go on. If the round has ended,
+ * *ends is set, and no other thread uses the entries. */
+bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor, bool *ends);
+/* Begins a round with the kept entries, and adds visitors to `ready`. */
+void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready);
+
+#endif
