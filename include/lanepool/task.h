@@ -43,8 +43,8 @@ typedef int (*lanepool_task_fn)(lanepool_run *run, void *context);
  * docs/endings.md. The task has none of its lanes.
  * @param context As submitted; `release` follows.
  * @param why     CANCELLED: by the program. TIMED_OUT: it did not start in time. SHUT_DOWN: by the
- *                pool's end. POISONED: the task does not wait in a poisoned lane. IN_PARTS: the task
- *                is a cut, and `at_lane` was called for some of its lanes.
+ *                pool's end. POISONED: the task does not wait in a poisoned lane. IN_PARTS: the
+ * task is a cut, and `at_lane` was called for some of its lanes.
  * @threads The thread that cancels, or a thread of the pool.
  */
 typedef void (*lanepool_cancelled_fn)(void *context, lanepool_status why);
@@ -148,8 +148,8 @@ typedef struct lanepool_task {
 #endif
 
 /** A task with everything at its default. */
-#define LANEPOOL_TASK_INIT                                                 \
-    {                                                                      \
+#define LANEPOOL_TASK_INIT                                                    \
+    {                                                                         \
         sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 

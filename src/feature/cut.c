@@ -133,8 +133,8 @@ static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record
 }
 
 /* The contribution is complete before the lane goes on. */
-static void visit(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
-                  lanepool_i_visitor *visitor)
+static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                       lanepool_i_visitor *visitor)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_lane *lane = visitor->entry.entry.at.lane;
@@ -162,7 +162,7 @@ static void visit(lanepool_pool *pool, lanepool_i_thread_record *record, lanepoo
 
 static bool must_stop(const lanepool_pool *pool, uint32_t visits)
 {
-    return visits >= VISITS_AT_ONCE || load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
+    return visits >= VISITS_AT_ONCE || lanepool_i_workers_are_stopped(&pool->workers) ||
            (visits > 0 && load_relaxed(&pool->workers.halt) != 0);
 }
 
@@ -176,7 +176,7 @@ static bool visit_listed(lanepool_pool *pool, lanepool_i_thread_record *record,
             return true;
         if (visits->state == LANEPOOL_I_VISITS_NOT_BEGUN)
             begin_cut(pool, record, cut);
-        visit(pool, record, cut, visitor);
+        make_visit(pool, record, cut, visitor);
         ++*count;
     }
     return false;

@@ -379,9 +379,9 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
         !lanepool_i_period_is_valid(period_ns, period))
         return LANEPOOL_INVALID;
     lanepool_status status = lanepool_i_description_check_for_later(pool, task);
-    if (status == LANEPOOL_OK && (task->future != NULL || task->on_failure != NULL ||
-                                  task->at_lane != NULL ||
-                                  (task->start_within_ns | task->run_within_ns) != 0))
+    if (status == LANEPOOL_OK &&
+        (task->future != NULL || task->on_failure != NULL || task->at_lane != NULL ||
+         (task->start_within_ns | task->run_within_ns) != 0))
         status = LANEPOOL_UNSUPPORTED;
     if (status != LANEPOOL_OK)
         return status;

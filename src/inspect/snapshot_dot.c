@@ -5,6 +5,7 @@ static const char *state_fill_color(lanepool_snapshot_state state)
 {
     switch (state) {
     case LANEPOOL_SNAPSHOT_RUNNING:
+    case LANEPOOL_SNAPSHOT_VISITED:
         return "#8fd19e";
     case LANEPOOL_SNAPSHOT_READY:
         return "#cfe8ff";

@@ -177,6 +177,11 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
         lanepool_i_out_count(out, task->attempts, "time");
         lanepool_i_out_text(out, " and is parked until it is resolved");
         break;
+    case LANEPOOL_SNAPSHOT_VISITED:
+        lanepool_i_out_text(out, " is a cut that has begun, and has ");
+        lanepool_i_out_count(out, task->entry_count, "lane");
+        lanepool_i_out_text(out, " left to visit");
+        break;
     case LANEPOOL_SNAPSHOT_LATCHED:
         lanepool_i_out_text(out, " is latched with ");
         lanepool_i_out_number(out, task->arrived);

@@ -36,7 +36,7 @@ typedef enum lanepool_i_visits_state {
 
 /* Behind the entries of a cut's block. Its visitors and the claims' numbers follow it. */
 typedef struct lanepool_i_visits {
-    lanepool_i_callbacks callbacks; /* must be first: the task's */
+    lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
     uint32_t *numbers;              /* L: of each entry, the number of its claim */
     lanepool_i_word_lock lock;
@@ -92,7 +92,7 @@ static inline bool lanepool_i_cut_has_begun(const lanepool_i_task *cut)
 
 static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut)
 {
-    return (lanepool_i_visits *)cut->as.wide.callbacks;
+    return cut->as.wide.visits;
 }
 
 /* Returns the bytes that a cut needs from an offset in its block, and the number of its visitors.

@@ -107,8 +107,8 @@ static void each_dependent_in_lane(lanepool_pool *pool, lanepool_i_task *task, s
     }
 }
 
-/* An active visitor makes its cut wait, and the tasks behind the cut's granted entries. It takes
- * part in no wait, so its cut's round does not end meanwhile. */
+/* An active visitor makes its cut wait, and the tasks behind the cut's granted entries. It is
+ * active until it has run, so the round does not end during the walk. */
 static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut, uint64_t limit,
                                       void (*found)(lanepool_i_task *dependent, void *context),
                                       void *context)

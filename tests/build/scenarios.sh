@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=65
+scenario_count=66
 failed=0
 
 complain() {

@@ -21,19 +21,28 @@ static lanepool_status claim_commuting(lanepool_pool *pool)
     return run_with_claim(pool, lanepool_commuting(KEY));
 }
 
-static lanepool_status claim_two(lanepool_pool *pool)
+static lanepool_status run_with_two(lanepool_pool *pool, lanepool_at_lane_fn at_lane)
 {
     lanepool_claim claims[] = { exclusive(), lanepool_exclusive(KEY + 1) };
-    lanepool_task task = nothing();
+    lanepool_task task = *LANEPOOL_TASK(.function = nothing().function, .claims = claims,
+                                        .claim_count = 2, .at_lane = at_lane);
 
-    task.claims = claims;
-    task.claim_count = 2;
     return run_task(pool, &task);
+}
+
+static lanepool_status claim_two(lanepool_pool *pool)
+{
+    return run_with_two(pool, NULL);
 }
 
 static lanepool_status claim_all(lanepool_pool *pool)
 {
     return run_with_claim(pool, lanepool_claim_all());
+}
+
+static lanepool_status cut_two(lanepool_pool *pool)
+{
+    return run_with_two(pool, visit_nothing);
 }
 
 static lanepool_status give_kind(lanepool_pool *pool)
@@ -509,6 +518,7 @@ IN_POOL(claim_exclusive)
 IN_POOL(claim_shared)
 IN_POOL(claim_commuting)
 IN_POOL(claim_two)
+IN_POOL(cut_two)
 IN_POOL(claim_all)
 IN_POOL(give_kind)
 IN_POOL(claim_by_handle)
@@ -538,6 +548,7 @@ const struct feature features[] = {
     { "shared claims", "`LANEPOOL_SHARED`", claim_shared_in },
     { "commuting claims", "`LANEPOOL_COMMUTING`", claim_commuting_in },
     { "rollups by claims", "two claims and more", claim_two_in },
+    { "cuts", "`at_lane`", cut_two_in },
     { "barriers", "`lanepool_claim_all`", claim_all_in },
     { "kinds", "`lanepool_task.kind`", give_kind_in },
     { "lane handles", "`lanepool_lane_acquire`", claim_by_handle_in },

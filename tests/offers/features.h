@@ -77,6 +77,8 @@ lanepool_status first_of(lanepool_status earlier, lanepool_status later);
 
 /* A task that does nothing. */
 lanepool_task nothing(void);
+/* A lanepool_at_lane_fn that does nothing. */
+int visit_nothing(lanepool_run *run, void *context, size_t index);
 
 /* An exclusive claim on KEY. */
 lanepool_claim exclusive(void);

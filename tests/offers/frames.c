@@ -13,6 +13,11 @@ static int do_nothing(lanepool_run *run, void *context)
     return 0;
 }
 
+int visit_nothing(lanepool_run *run, void *context, size_t index)
+{
+    return run == NULL && context != NULL && index > 0;
+}
+
 lanepool_task nothing(void)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;

@@ -46,7 +46,10 @@ static const char *const names[] = { "",
                                      "numbered late",
                                      "part settles",
                                      "completes unwritten",
-                                     "one user" };
+                                     "one user",
+                                     "passed before the visit",
+                                     "cut before the last visit",
+                                     "visitor sleeps" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

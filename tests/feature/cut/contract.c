@@ -1,112 +1,11 @@
-/* Cuts: what their visits see, when lanes go on, and how a cut ends. */
-#include <pthread.h>
+/* Cuts: what their visits see, when lanes go on, what shows a cut, and which cuts are refused. */
 #include <string.h>
 
+#include "support/cut.h"
 #include "support/step.h"
 #include "support/test.h"
 
-enum { LANES_MAX = 400, POSTINGS = 3000 };
-
-/* A cut over the lanes 0, 1 and so on. Visits of one lane follow one another. */
-struct cut {
-    lanepool_claim claims[LANES_MAX];
-    size_t claim_count;
-    struct gate *gate;          /* where the visit of lane `slow` stops; or NULL */
-    size_t slow;                /* the number of that claim */
-    int codes[LANES_MAX];       /* what the visits return */
-    uint64_t values[LANES_MAX]; /* what they saw */
-    const uint64_t *accounts;   /* guarded by the lanes; or NULL */
-    _Atomic uint32_t visits[LANES_MAX];
-    _Atomic uint32_t visited; /* calls in all */
-    _Atomic uint32_t calls;   /* of the function */
-    uint32_t visited_at_call;
-    size_t claims_at_call;
-    int code; /* what the function returns */
-    _Atomic uint32_t cancels, releases;
-    _Atomic lanepool_status why;
-};
-
-static int visit(lanepool_run *run, void *context, size_t index)
-{
-    struct cut *cut = context;
-
-    (void)run;
-    if (cut->gate != NULL && cut->slow == index)
-        gate_pass(cut->gate);
-    if (cut->accounts != NULL)
-        cut->values[index] = cut->accounts[index];
-    atomic_fetch_add(&cut->visits[index], 1);
-    atomic_fetch_add(&cut->visited, 1);
-    return cut->codes[index];
-}
-
-static int sum_up(lanepool_run *run, void *context)
-{
-    struct cut *cut = context;
-
-    cut->visited_at_call = atomic_load(&cut->visited);
-    cut->claims_at_call = lanepool_run_claim_count(run);
-    atomic_fetch_add(&cut->calls, 1);
-    return cut->code;
-}
-
-static void cut_cancelled(void *context, lanepool_status why)
-{
-    struct cut *cut = context;
-
-    atomic_store(&cut->why, why);
-    atomic_fetch_add(&cut->cancels, 1);
-}
-
-static void cut_released(void *context)
-{
-    atomic_fetch_add(&((struct cut *)context)->releases, 1);
-}
-
-static void cut_init(struct cut *cut, size_t lane_count, lanepool_mode mode)
-{
-    memset(cut, 0, sizeof *cut);
-    cut->claim_count = lane_count;
-    for (size_t i = 0; i < lane_count; i++)
-        cut->claims[i] = lanepool_claim_of(lanepool_key_id(i), mode);
-}
-
-static lanepool_task cut_task(struct cut *cut)
-{
-    lanepool_task task = LANEPOOL_TASK_INIT;
-
-    task.function = sum_up;
-    task.context = cut;
-    task.claims = cut->claims;
-    task.claim_count = cut->claim_count;
-    task.at_lane = visit;
-    task.cancelled = cut_cancelled;
-    task.release = cut_released;
-    return task;
-}
-
-/* Submits the cut with a future. */
-static lanepool_future *cut_submit(lanepool_pool *pool, struct cut *cut)
-{
-    lanepool_future *future;
-    lanepool_task task = cut_task(cut);
-
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    return future;
-}
-
-/* Waits for the cut, releases its future, and returns its status. */
-static lanepool_status cut_end(lanepool_future *future, int *code)
-{
-    lanepool_result result;
-
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
-    lanepool_future_release(future);
-    if (code != NULL)
-        *code = result.code;
-    return result.status;
-}
+enum { POSTINGS = 3000 };
 
 /* --- what the visits see --- */
 
@@ -145,8 +44,8 @@ static void check_serial_state(unsigned workers, size_t lane_count, lanepool_mod
 {
     static struct posting postings[POSTINGS];
     static struct cut cuts[4];
-    static uint64_t accounts[LANES_MAX];
-    static uint64_t in_turn[LANES_MAX];
+    static uint64_t accounts[CUT_LANES_MAX];
+    static uint64_t in_turn[CUT_LANES_MAX];
     lanepool_future *futures[4];
     lanepool_pool *pool = pool_make(workers, LANEPOOL_PER_KEY);
     uint64_t random = 12345;
@@ -159,9 +58,9 @@ static void check_serial_state(unsigned workers, size_t lane_count, lanepool_mod
                                         (random >> 43) % lane_count, i + 1 };
         lanepool_claim claims[2] = { lanepool_exclusive(postings[i].from),
                                      lanepool_exclusive(postings[i].to) };
-        expect_ok(lanepool_pool_submit(pool, LANEPOOL_TASK(.function = post,
-                                                           .context = &postings[i],
-                                                           .claims = claims, .claim_count = 2)));
+        expect_ok(
+            lanepool_pool_submit(pool, LANEPOOL_TASK(.function = post, .context = &postings[i],
+                                                     .claims = claims, .claim_count = 2)));
         if (i % (POSTINGS / 4) == POSTINGS / 8) {
             struct cut *cut = &cuts[i / (POSTINGS / 4)];
             cut_init(cut, lane_count, mode);
@@ -190,7 +89,7 @@ Test(cut, the_visits_together_see_the_serial_state_at_the_cuts_place)
     for (unsigned workers = 1; workers <= 4; workers *= 2) {
         check_serial_state(workers, 1, LANEPOOL_SHARED);
         check_serial_state(workers, 7, LANEPOOL_SHARED);
-        check_serial_state(workers, LANES_MAX, LANEPOOL_SHARED);
+        check_serial_state(workers, CUT_LANES_MAX, LANEPOOL_SHARED);
         check_serial_state(workers, 7, LANEPOOL_EXCLUSIVE);
     }
 }
@@ -348,264 +247,6 @@ Test(cut, a_visit_has_one_claim_and_may_submit_but_not_wait)
     pool_end(looks.pool);
 }
 
-/* --- cancelling --- */
-
-Test(cut, a_cut_is_cancelled_until_its_first_visit)
-{
-    struct gate gate;
-    struct step before = { .gate = &gate };
-    struct cut cut;
-    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
-
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&cut, 3, LANEPOOL_EXCLUSIVE);
-    lanepool_future *future = cut_submit(pool, &cut);
-    expect_ok(lanepool_future_cancel(future));
-    expect_eq(cut.cancels, 1);
-    expect_status(cut.why, LANEPOOL_CANCELLED);
-    expect_status(cut_end(future, NULL), LANEPOOL_CANCELLED);
-    gate_open(&gate, 1);
-    pool_settle(pool);
-    expect_eq(cut.visited + cut.calls, 0);
-    expect_eq(cut.releases, 1);
-    pool_end(pool);
-    gate_fini(&gate);
-}
-
-Test(cut, a_cancel_of_many_spares_a_cut_that_has_begun)
-{
-    struct gate gate;
-    struct step before = { .gate = &gate };
-    struct cut begun, waiting;
-    size_t count;
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&begun, 2, LANEPOOL_EXCLUSIVE);
-    begun.gate = &gate;
-    begun.slow = 1;
-    cut_init(&waiting, 2, LANEPOOL_EXCLUSIVE);
-    lanepool_future *first = cut_submit(pool, &begun);
-    expect(gate_await(&gate, 1));
-    lanepool_future *second = cut_submit(pool, &waiting);
-    expect_status(lanepool_future_cancel(first), LANEPOOL_RUNNING);
-    expect_ok(lanepool_pool_cancel(pool, &count));
-    expect_eq(count, 1);
-    expect_status(cut_end(second, NULL), LANEPOOL_CANCELLED);
-    gate_open(&gate, 2);
-    expect_status(cut_end(first, NULL), LANEPOOL_OK);
-    expect_eq(begun.visited, 2);
-    expect_eq(waiting.visited, 0);
-    pool_end(pool);
-    gate_fini(&gate);
-}
-
-/* --- failed visits --- */
-
-Test(cut, a_failed_visit_ends_the_cut_in_parts)
-{
-    struct step behind = { .id = 1 };
-    struct cut cut;
-    int code;
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    cut_init(&cut, 5, LANEPOOL_EXCLUSIVE);
-    cut.codes[3] = 42;
-    lanepool_future *future = cut_submit(pool, &cut);
-    expect_ok(step_submit_on(pool, &behind, 3));
-    expect_status(cut_end(future, &code), LANEPOOL_FAILED);
-    expect_eq(code, 42);
-    pool_settle(pool);
-    expect_eq(cut.visited, 5);
-    expect_eq(cut.calls, 0);
-    expect_eq(cut.cancels, 1);
-    expect_status(cut.why, LANEPOOL_IN_PARTS);
-    expect_eq(cut.releases, 1);
-    expect_eq(behind.runs, 1);
-    pool_end(pool);
-}
-
-static int fail_once(lanepool_run *run, void *context, size_t index)
-{
-    struct cut *cut = context;
-    int code = visit(run, context, index);
-
-    cut->codes[index] = 0;
-    return code;
-}
-
-Test(cut, a_retry_visits_only_the_lanes_that_have_failed)
-{
-    struct cut cut;
-    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_future *future;
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    policy.retries = 2;
-    cut_init(&cut, 6, LANEPOOL_EXCLUSIVE);
-    cut.codes[1] = 1;
-    cut.codes[4] = 1;
-    lanepool_task task = cut_task(&cut);
-    task.at_lane = fail_once;
-    task.on_failure = &policy;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_status(cut_end(future, NULL), LANEPOOL_OK);
-    for (size_t i = 0; i < 6; i++)
-        expect_eq(cut.visits[i], i == 1 || i == 4 ? 2 : 1);
-    expect_eq(cut.calls, 1);
-    expect_eq(cut.visited_at_call, 8);
-    expect_eq(cut.cancels, 0);
-    pool_end(pool);
-}
-
-Test(cut, a_parked_cut_poisons_only_the_lanes_that_have_failed)
-{
-    struct step behind[2] = { { .id = 0 }, { .id = 1 } };
-    struct cut cut;
-    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_future *future;
-    lanepool_parked_tasks *parked;
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    policy.at_end = LANEPOOL_FAILURE_POISON;
-    cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
-    cut.codes[1] = 9;
-    lanepool_task task = cut_task(&cut);
-    task.at_lane = fail_once;
-    task.on_failure = &policy;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_ok(step_submit_on(pool, &behind[0], 0));
-    expect_ok(step_submit_on(pool, &behind[1], 1));
-    pool_settle_parked(pool);
-    expect_eq(behind[0].runs, 1);
-    expect_eq(behind[1].runs, 0);
-    expect_ok(lanepool_pool_parked(pool, &parked));
-    expect_eq(parked->count, 1);
-    expect_eq(parked->tasks[0].code, 9);
-    expect_eq(parked->tasks[0].claim_count, 1);
-    expect_eq(parked->tasks[0].claims[0].key.id, 1);
-    uint64_t ticket = parked->tasks[0].ticket;
-    lanepool_parked_tasks_release(parked);
-    expect_ok(lanepool_pool_resolve(pool, ticket, LANEPOOL_RESOLVE_RETRY));
-    expect_status(cut_end(future, NULL), LANEPOOL_OK);
-    pool_settle(pool);
-    expect_eq(cut.visits[0], 1);
-    expect_eq(cut.visits[1], 2);
-    expect_eq(behind[1].runs, 1);
-    pool_end(pool);
-}
-
-Test(cut, a_function_that_fails_is_retried_without_visits)
-{
-    struct cut cut;
-    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_future *future;
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    policy.retries = 2;
-    cut_init(&cut, 3, LANEPOOL_SHARED);
-    cut.code = 5;
-    lanepool_task task = cut_task(&cut);
-    task.on_failure = &policy;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_status(cut_end(future, NULL), LANEPOOL_FAILED);
-    expect_eq(cut.calls, 3);
-    expect_eq(cut.visited, 3);
-    expect_eq(cut.cancels, 0);
-    pool_end(pool);
-}
-
-static int leave_thread(lanepool_run *run, void *context, size_t index)
-{
-    (void)visit(run, context, index);
-    if (index == 1)
-        pthread_exit(NULL);
-    return 0;
-}
-
-Test(cut, a_visit_that_ends_its_thread_has_failed)
-{
-    struct step behind = { .id = 1 };
-    struct cut cut;
-    lanepool_future *future;
-    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
-
-    cut_init(&cut, 3, LANEPOOL_EXCLUSIVE);
-    lanepool_task task = cut_task(&cut);
-    task.at_lane = leave_thread;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_ok(step_submit_on(pool, &behind, 1));
-    expect_status(cut_end(future, NULL), LANEPOOL_ABANDONED);
-    pool_settle(pool);
-    expect_eq(cut.visited, 3);
-    expect_status(cut.why, LANEPOOL_IN_PARTS);
-    expect_eq(behind.runs, 1);
-    pool_end(pool);
-}
-
-/* --- the pool's end --- */
-
-struct handed_back {
-    lanepool_at_lane_fn at_lane;
-    size_t claim_count;
-    uint32_t count;
-};
-
-static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
-{
-    struct handed_back *back = context;
-
-    (void)ticket;
-    back->at_lane = task->at_lane;
-    back->claim_count = task->claim_count;
-    back->count++;
-}
-
-Test(cut, a_shutdown_now_ends_a_begun_cut_in_parts_and_hands_others_back)
-{
-    struct gate gate;
-    struct step before = { .gate = &gate };
-    struct cut begun, waiting;
-    struct handed_back back = { .count = 0 };
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
-
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&begun, 3, LANEPOOL_EXCLUSIVE);
-    begun.gate = &gate;
-    begun.slow = 1;
-    cut_init(&waiting, 2, LANEPOOL_EXCLUSIVE);
-    lanepool_future *first = cut_submit(pool, &begun);
-    expect(gate_await(&gate, 1));
-    lanepool_future *second = cut_submit(pool, &waiting);
-    expect_ok(lanepool_pool_shutdown_now(pool, take_back, &back));
-    gate_open(&gate, 2);
-    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
-    expect_status(cut_end(first, NULL), LANEPOOL_IN_PARTS);
-    expect_status(cut_end(second, NULL), LANEPOOL_CANCELLED);
-    expect_eq(begun.cancels, 1);
-    expect_status(begun.why, LANEPOOL_IN_PARTS);
-    expect_eq(begun.calls, 0);
-    expect_eq(begun.releases, 1);
-    expect_eq(begun.visits[1], 1);
-    expect_eq(begun.visits[0], 0);
-    expect_eq(waiting.visited + waiting.calls + waiting.cancels + waiting.releases, 0);
-    expect_eq(back.count, 1);
-    expect(back.at_lane == visit);
-    expect_eq(back.claim_count, 2);
-    pool_end(pool);
-    gate_fini(&gate);
-}
-
 /* --- what shows it --- */
 
 Test(cut, a_snapshot_shows_a_begun_cut_in_the_lanes_that_have_not_gone_on)
@@ -675,9 +316,9 @@ Test(cut, a_cut_makes_no_lane_wait_for_another)
         lanepool_claim one = lanepool_exclusive(1);
 
         gate_init(&gate);
-        expect_ok(lanepool_pool_submit(pool, LANEPOOL_TASK(.function = wait_inside,
-                                                           .context = &waiter, .claims = &zero,
-                                                           .claim_count = 1)));
+        expect_ok(
+            lanepool_pool_submit(pool, LANEPOOL_TASK(.function = wait_inside, .context = &waiter,
+                                                     .claims = &zero, .claim_count = 1)));
         expect(gate_await(&gate, 1));
         cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
         lanepool_future *future = cut_submit(pool, &cut);
