@@ -19,7 +19,7 @@ bool lanepool_i_description_may_have_scope(const lanepool_pool *pool, const lane
 
 bool lanepool_i_description_copy(lanepool_task *known, const lanepool_task *given)
 {
-    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_task, at_lane);
+    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_task, cancelled);
 }
 
 /* --- failure policies --- */

@@ -132,6 +132,18 @@ static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record
     lanepool_i_router_pass_on(pool, record, &grants);
 }
 
+/* A planted error. */
+static LANEPOOL_I_COLD void call_function_early(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                const lanepool_i_task *cut,
+                                                lanepool_i_visitor *visitor)
+{
+    lanepool_run run;
+    lanepool_i_run_push(&run, pool, record, &visitor->block);
+    (void)cut->function(&run, cut->context);
+    lanepool_i_run_pop(record, &run);
+}
+
 /* The contribution is complete before the lane goes on. */
 static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                        lanepool_i_visitor *visitor)
@@ -145,12 +157,8 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
         lanepool_i_visits_pass(visits, visitor);
         return;
     }
-    if (calls && PLANTED(CUT_BEFORE_LAST_VISIT)) {
-        lanepool_i_visits_pass(visits, visitor);
-        (void)call_at_lane(pool, record, cut, visitor);
-        let_lane_go_on(pool, record, cut, lane);
-        return;
-    }
+    if (calls && PLANTED(CUT_BEFORE_LAST_VISIT) && visits->left == 1)
+        call_function_early(pool, record, cut, visitor);
     int code = calls ? call_at_lane(pool, record, cut, visitor) : 0;
     if (code != 0) {
         lanepool_i_visits_keep(visits, visitor, LANEPOOL_FAILED, code);

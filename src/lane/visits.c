@@ -89,8 +89,7 @@ static void drop_passed_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
 
 static bool end_round_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
 {
-    bool ends = visits->left == 0 && visits->is_routed &&
-                (visits->active == 0 || PLANTED(CUT_BEFORE_LAST_VISIT));
+    bool ends = visits->left == 0 && visits->active == 0 && visits->is_routed;
     if (ends)
         drop_passed_locked(visits, cut);
     return ends;

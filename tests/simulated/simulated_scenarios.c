@@ -4,6 +4,7 @@
  *     simulated_scenarios [NAME...] [--count N] [--seed S]   under N random schedules each
  *     simulated_scenarios [NAME...] --preemptions P          under every schedule with at most P
  *                                                            preemptions; only small scenarios
+ *     simulated_scenarios [NAME...] --planted E              with planted error E (planted.h)
  *     simulated_scenarios --list
  *
  * A NAME selects the scenario of that name; if there is none, all scenarios whose names begin with
@@ -13,7 +14,7 @@
  * One schedule in a hundred is repeated and must take the same steps.
  *
  * A failure is printed with the command that repeats it. In a scenario of faults, --turn selects
- * the fault point.
+ * the fault point. With a planted error, each scenario must fail under one of its schedules.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/planted.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 #include "stress/arguments.h"
@@ -174,6 +176,21 @@ static bool explore(struct scenario *scenario, uint32_t preemptions, bool buffer
     return found.exhausted;
 }
 
+/* --- planted errors --- */
+
+static bool find_planted(int error, struct scenario *scenario, uint64_t count)
+{
+#if defined(LANEPOOL_PLANTED)
+    lanepool_i_planted = error;
+    for (uint64_t seed = 1; seed <= count; seed++)
+        if (!run_random(scenario, seed, 0))
+            return true;
+#endif
+    printf("NOT FOUND: planted error %d, by %s under %llu schedules\n", error, scenario->name,
+           (unsigned long long)count);
+    return false;
+}
+
 /* --- all scenarios --- */
 
 struct request {
@@ -182,10 +199,13 @@ struct request {
     uint64_t turn;
     uint32_t preemptions;
     bool explores;
+    int planted; /* 0: none */
 };
 
 static bool handle(const struct request *request, struct scenario *scenario, uint64_t *runs)
 {
+    if (request->planted != 0)
+        return find_planted(request->planted, scenario, request->count);
     if (request->explores)
         return explore(scenario, request->preemptions, false, runs) &&
                explore(scenario, request->preemptions, true, runs);
@@ -198,8 +218,8 @@ static bool handle(const struct request *request, struct scenario *scenario, uin
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "--seed", "--count",       "--turn",
-                                         "--list", "--preemptions", NULL };
+    static const char *const names[] = { "--seed",        "--count",   "--turn", "--list",
+                                         "--preemptions", "--planted", NULL };
 
     arguments_only(argc, argv, names);
     struct request request = {
@@ -208,6 +228,7 @@ int main(int argc, char **argv)
         .turn = argument_number(argc, argv, "--turn", 0),
         .preemptions = (uint32_t)argument_number(argc, argv, "--preemptions", 0),
         .explores = argument_flag(argc, argv, "--preemptions"),
+        .planted = (int)argument_number(argc, argv, "--planted", 0),
     };
     uint64_t runs = 0;
     size_t played = 0;
