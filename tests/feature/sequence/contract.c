@@ -124,6 +124,11 @@ static lanepool_status submit_with(lanepool_sequence *sequence, lanepool_task ta
     return status;
 }
 
+static int visit_nothing(lanepool_run *run, void *context, size_t index)
+{
+    return run == NULL && context != NULL && index > 0;
+}
+
 Test(sequence, bad_tasks_are_refused)
 {
     struct keeper keeper;
@@ -153,7 +158,9 @@ Test(sequence, bad_tasks_are_refused)
     expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.pump = (lanepool_pump *)&keeper;
     expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
-    bad = task, bad.struct_size--;
+    bad = task, bad.at_lane = visit_nothing;
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
+    bad = task, bad.struct_size = offsetof(lanepool_task, at_lane) - 1;
     expect_status(lanepool_sequence_submit(sequence, &bad), LANEPOOL_INVALID);
     expect_status(lanepool_sequence_cancel(NULL), LANEPOOL_INVALID);
     expect_status(lanepool_sequence_pause(NULL), LANEPOOL_INVALID);
