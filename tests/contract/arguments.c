@@ -68,7 +68,7 @@ Test(arguments, task_of_another_size)
     longer.task = step_task(&step, NULL, 0);
     longer.task.struct_size = 0;
     refused_by_every_form(pool, &longer.task);
-    longer.task.struct_size = sizeof(lanepool_task) - 1;
+    longer.task.struct_size = offsetof(lanepool_task, at_lane) - 1;
     refused_by_every_form(pool, &longer.task);
     nothing_was_accepted(pool);
 

@@ -96,6 +96,23 @@ Test(cut_forms, a_cut_that_does_not_begin_in_time_is_cancelled)
     gate_fini(&gate);
 }
 
+/* A program that was built for the first release does not know `at_lane`. */
+Test(cut_forms, a_description_of_the_first_release_is_no_cut)
+{
+    struct cut cut;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    cut_init(&cut, 3, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = cut_task(&cut);
+    task.struct_size = offsetof(lanepool_task, at_lane);
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_settle(pool);
+    expect_eq(cut.calls, 1);
+    expect_eq(cut.claims_at_call, 3);
+    expect_eq(cut.visited, 0);
+    pool_end(pool);
+}
+
 /* Two claims name one key, once by its handle. The key's visit has the number of the first. */
 Test(cut_forms, keys_of_every_type_are_visited_once)
 {
