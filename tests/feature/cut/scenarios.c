@@ -23,7 +23,7 @@ struct cut {
     uint32_t fails_at; /* the number of the claim whose visits fail, or LANES */
     uint32_t failures; /* how many of them */
     lanepool_future *future;
-    uint64_t ticket;
+    _Atomic uint64_t ticket; /* written by each visit */
     bool accepted;
     uint64_t seen[LANES];
     _Atomic uint32_t visits[LANES]; /* that have succeeded */
