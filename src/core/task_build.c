@@ -83,6 +83,7 @@ static LANEPOOL_I_COLD lanepool_i_callbacks *init_visits(const lanepool_pool *po
     lanepool_i_visits *visits =
         lanepool_i_visits_init(block, offset, task->claim_count, pool->options.workers);
     visits->at_lane = task->at_lane;
+    visits->tag = task->tag & LANEPOOL_TAG_MAX;
     block->as.wide.visits = visits;
     return &visits->callbacks;
 }

@@ -38,6 +38,7 @@ typedef enum lanepool_i_visits_state {
 typedef struct lanepool_i_visits {
     lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
+    uint32_t tag;                   /* I: the task's, whose word also has the count */
     uint32_t *numbers;              /* L: of each entry, the number of its claim */
     lanepool_i_word_lock lock;
     lanepool_i_visits_state state; /* L; V writes it once */
@@ -93,6 +94,13 @@ static inline bool lanepool_i_cut_has_begun(const lanepool_i_task *cut)
 static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut)
 {
     return cut->as.wide.visits;
+}
+
+/* Returns the tag of a task whose last visit may be ending. */
+static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_cut(task) ? lanepool_i_visits_of(task)->tag
+                                        : lanepool_i_task_tag(task);
 }
 
 /* Returns the bytes that a cut needs from an offset in its block, and the number of its visitors.

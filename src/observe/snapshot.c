@@ -8,6 +8,7 @@
 #include "feature/delay.h"
 #include "feature/journal.h"
 #include "feature/lane_limit.h"
+#include "lane/visits.h"
 #include "observe/snapshot_contexts.h"
 #include "observe/take_census.h"
 
@@ -71,7 +72,7 @@ static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *o
 {
     for (size_t i = 0; i < census->rows.count; i++) {
         const lanepool_i_census_row *row = lanepool_i_census_row_at(census, i);
-        uint32_t tag = lanepool_i_task_tag(row->task);
+        uint32_t tag = lanepool_i_task_or_cut_tag(row->task);
         owned->tasks[i] =
             (lanepool_snapshot_task){ .ticket = row->ticket,
                                       .function = row->task->function,

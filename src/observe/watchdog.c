@@ -7,6 +7,7 @@
 #include "feature/delay.h"
 #include "feature/pause.h"
 #include "feature/pump.h"
+#include "lane/visits.h"
 #include "observe/take_census.h"
 #include "route/pool.h"
 
@@ -70,7 +71,7 @@ static const struct suspect *find_suspect(const lanepool_i_vector *running, size
 static lanepool_slow_task describe_slow_task(lanepool_pool *pool, const lanepool_i_census_row *row)
 {
     const lanepool_options *options = &pool->options;
-    uint32_t tag = lanepool_i_task_tag(row->task);
+    uint32_t tag = lanepool_i_task_or_cut_tag(row->task);
     return (lanepool_slow_task){ .pool = pool,
                                  .function = row->task->function,
                                  .context = row->task->context,

@@ -52,8 +52,8 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
                                         lanepool_i_grants *grants)
 {
-    uint32_t count = (uint32_t)lanepool_i_task_count(task);
-    if (count < 2 || lanepool_i_task_is_cut(task))
+    uint32_t count = lanepool_i_task_is_cut(task) ? 0 : (uint32_t)lanepool_i_task_count(task);
+    if (count < 2)
         return;
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave_tombstone(pool, task);
