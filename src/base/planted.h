@@ -31,7 +31,7 @@ enum {
     LANEPOOL_I_PART_SETTLES = 22,         /* the entry of a lane settles the task's ticket */
     LANEPOOL_I_COMPLETES_UNWRITTEN = 23,  /* a future completes before the entry is written */
     LANEPOOL_I_ONE_USER = 24,             /* a written task is disposed of while it is released */
-    LANEPOOL_I_PASSED_BEFORE_VISIT = 25,  /* a lane goes on before its visit has ended */
+    LANEPOOL_I_PASSED_BEFORE_VISIT = 25,  /* a lane is released before its visit ends */
     LANEPOOL_I_CUT_BEFORE_LAST_VISIT = 26, /* a cut's function is called during a visit */
     LANEPOOL_I_VISITOR_SLEEPS = 27,        /* a visitor retires although an entry is listed */
     LANEPOOL_I_PLANTED_COUNT = 27

@@ -96,6 +96,8 @@ void lanepool_i_cancel_work(void *context, lanepool_status why);
 /* Disposes of a task: calls its release callback, frees its block, and counts it as finished. */
 void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task);
+/* Records that a task has started, and that no thread runs it now: its future becomes SUSPENDED. */
+void lanepool_i_run_suspend(lanepool_pool *pool, lanepool_future *future);
 /* Disposes of a task without calling its release callback. */
 void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      lanepool_i_task *task);

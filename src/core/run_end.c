@@ -355,3 +355,14 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
         complete_future(record, &end);
     lanepool_i_run_dispose(pool, record, task);
 }
+
+/* If the pool is STOPPING, a wait inside another task gives up when it sees SUSPENDED. If it has
+ * checked before that, this thread sees STOPPING and wakes it to check again. */
+void lanepool_i_run_suspend(lanepool_pool *pool, lanepool_future *future)
+{
+    lanepool_i_word_lock_lock(&future->lock);
+    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
+    lanepool_i_word_lock_unlock(&future->lock);
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}

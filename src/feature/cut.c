@@ -81,18 +81,6 @@ static bool set_started(lanepool_i_task *cut)
     return true;
 }
 
-/* If the pool is STOPPING, a wait inside another task gives up when it sees SUSPENDED. If it has
- * checked before that, this thread sees STOPPING and wakes it to check again. */
-static void suspend_cut(lanepool_pool *pool, lanepool_i_task *cut)
-{
-    lanepool_future *future = cut->as.wide.future;
-    lanepool_i_word_lock_lock(&future->lock);
-    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
-    lanepool_i_word_lock_unlock(&future->lock);
-    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
-}
-
 /* By the only active visitor, before the first visit. */
 static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut)
 {
@@ -100,7 +88,7 @@ static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
     bool begins = set_started(cut) && lanepool_i_future_start(cut->as.wide.future);
     if (begins) {
         lanepool_i_expiry_started(cut->as.wide.future);
-        suspend_cut(pool, cut);
+        lanepool_i_run_suspend(pool, cut->as.wide.future);
     }
     lanepool_i_visits_decided(lanepool_i_visits_of(cut),
                               begins ? LANEPOOL_I_VISITS_BEGUN : LANEPOOL_I_VISITS_CANCELLED,
@@ -221,7 +209,7 @@ static void run_visitor(lanepool_pool *pool, lanepool_i_thread_record *record,
 static void begin_round(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                         lanepool_i_grants *grants)
 {
-    suspend_cut(pool, cut);
+    lanepool_i_run_suspend(pool, cut->as.wide.future);
     lanepool_i_visits_begin_round(cut, &grants->ready);
     lanepool_i_count_grants(record, grants);
 }

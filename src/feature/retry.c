@@ -178,21 +178,14 @@ static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, u
     lanepool_i_mutex_unlock(&pool->suspended.lock);
 }
 
-/* Records that the task has started, and does not run now. If the pool is STOPPING, a wait inside
- * another task gives up when it sees SUSPENDED. If it has checked before that, this thread sees
- * STOPPING and wakes it to check again. */
+/* Records that the task has started, and does not run now. */
 static void suspend_task(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    lanepool_future *future = &attempts->member.future;
     lanepool_i_task *task = attempts->suspended.task;
     fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
     for (size_t i = 0; pool->slots.retried[i] != NULL; i++)
         pool->slots.retried[i]->retried(pool, task);
-    lanepool_i_word_lock_lock(&future->lock);
-    lanepool_i_future_enter_locked(future, LANEPOOL_I_PHASE_SUSPENDED);
-    lanepool_i_word_lock_unlock(&future->lock);
-    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    lanepool_i_run_suspend(pool, &attempts->member.future);
 }
 
 /* The task ends without another call; its code and value remain. It was not parked, and there is no

@@ -103,8 +103,7 @@ static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
                                         : lanepool_i_task_tag(task);
 }
 
-/* Returns the bytes that a cut needs from an offset in its block, and the number of its visitors.
- */
+/* Returns the bytes that a cut's visits need from an offset in its block. */
 size_t lanepool_i_visits_size(size_t offset, size_t claim_count, size_t workers);
 /* Initializes the visits of a cut, from `offset` of its block. */
 lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut, size_t offset, size_t claim_count,
@@ -122,7 +121,7 @@ bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
  * entries. */
 void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
                                lanepool_i_tasks *ready);
-/* The visitor's entry is passed or kept. The lane of a passed entry goes on after this. */
+/* The visitor has ended its visit. The caller releases the lane of an entry that is passed. */
 void lanepool_i_visits_pass(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
 void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code);
