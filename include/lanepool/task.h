@@ -40,11 +40,11 @@ typedef int (*lanepool_task_fn)(lanepool_run *run, void *context);
 
 /**
  * Called once, instead of the function, for a task that ends without having run; see
- * docs/endings.md. The task has none of its lanes.
+ * docs/endings.md. The task has none of its lanes, except those of failed calls of `at_lane`.
  * @param context As submitted; `release` follows.
  * @param why     CANCELLED: by the program. TIMED_OUT: it did not start in time. SHUT_DOWN: by the
- *                pool's end. POISONED: the task does not wait in a poisoned lane. IN_PARTS: the
- * task is a cut, and `at_lane` was called for some of its lanes.
+ *                pool's end. POISONED: the task does not wait in a poisoned lane. IN_PARTS: a
+ *                cut ends after calls of its `at_lane`.
  * @threads The thread that cancels, or a thread of the pool.
  */
 typedef void (*lanepool_cancelled_fn)(void *context, lanepool_status why);
@@ -57,15 +57,15 @@ typedef void (*lanepool_release_fn)(void *context);
 
 /**
  * Called once for each lane of a *cut*, which is a task with an `at_lane`. The lanes of a cut do
- * not wait for one another. Each lane's call is made when all earlier tasks that conflict on that
- * lane have finished, and the lane goes on when it returns. The task's function is called once all
- * lanes have gone on. Together the calls see one state: that of the serial run at the task's
- * ticket. For this, a call may access only what its claim protects, in the claim's mode, and its
- * own part of the result; the function may access only those parts. A task that needs one lane's
- * value to change another lane cannot be a cut.
+ * not wait for one another. The call for a lane is made when all earlier tasks that conflict on
+ * that lane have finished. When the call returns, the lane is released. When all lanes are
+ * released, the task's function is called. Together the calls see one state: that of the serial run
+ * at the task's ticket. For this, a call may access only what its claim protects, in the claim's
+ * mode, and its own part of the result; the function may access only those parts. A task that needs
+ * one lane's value to change another lane cannot be a cut.
  *
  * Calls for different lanes overlap, in any order, on any workers. Waits inside the call answer
- * DEADLOCK. After a failed call the lane does not go on, and the others do. Then the cut's policy
+ * DEADLOCK. A failed call keeps its lane; the other calls are made. Then the cut's policy
  * applies, and a retry makes the failed calls again. Until the first call a cut can be cancelled.
  * Later it ends whole, or *in parts*: a call has failed for good, or lanepool_pool_shutdown_now()
  * came before the last one. Then `cancelled` is called with IN_PARTS instead of the function.

@@ -170,6 +170,49 @@ Test(cut_ends, a_function_that_fails_is_retried_without_visits)
     pool_end(pool);
 }
 
+/* Takes snapshots until the only task is in this state. */
+static void await_state(lanepool_pool *pool, lanepool_snapshot_state state)
+{
+    bool reached = false;
+
+    while (!reached) {
+        lanepool_snapshot *snapshot;
+        expect_ok(lanepool_snapshot_take(pool, &snapshot));
+        reached = snapshot->task_count == 1 && snapshot->tasks[0].state == state;
+        lanepool_snapshot_release(snapshot);
+    }
+}
+
+/* A cut with a failed visit waits for its retry, or is parked, when the pool stops. */
+Test(cut_ends, a_shutdown_now_ends_a_failed_cut_in_parts)
+{
+    for (int parks = 0; parks < 2; parks++) {
+        struct cut cut;
+        lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+        lanepool_future *future;
+        lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+        policy.retries = !parks;
+        policy.delay_ns = UINT64_MAX / 4;
+        policy.at_end = parks ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE;
+        cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
+        cut.codes[0] = 5;
+        lanepool_task task = cut_task(&cut);
+        task.on_failure = &policy;
+        task.future = &future;
+        expect_ok(lanepool_pool_submit(pool, &task));
+        await_state(pool, parks ? LANEPOOL_SNAPSHOT_PARKED : LANEPOOL_SNAPSHOT_RETRYING);
+        expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+        expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+        expect_eq(cut.visited, 2);
+        expect_status(cut_end(future, NULL), parks ? LANEPOOL_FAILED : LANEPOOL_CANCELLED);
+        expect_eq(cut.cancels, 1);
+        expect_status(cut.why, LANEPOOL_IN_PARTS);
+        expect_eq(cut.releases, 1);
+        pool_end(pool);
+    }
+}
+
 static int leave_thread(lanepool_run *run, void *context, size_t index)
 {
     (void)cut_visit(run, context, index);
