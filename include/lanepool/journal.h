@@ -22,9 +22,9 @@ LANEPOOL_C_BEGIN
  */
 
 /**
- * A task that has run, for the journal's `write`. There is none for a task whose function was never
- * called. A task has an entry when it ends, and before that one for each lane that it releases
- * early. A receiver has an entry, and so has its giver.
+ * A task that has run, for the journal's `write`. There is none for a task that was never called.
+ * A task has an entry when it ends, and before that one for each lane that it releases
+ * early. A receiver has an entry, and so has its giver. A cut has one for each of its visits.
  */
 typedef struct lanepool_journal_entry {
     uint64_t number;           /**< from `first_number` on, without gaps */
@@ -34,13 +34,16 @@ typedef struct lanepool_journal_entry {
     lanepool_task_fn function; /**< as submitted */
     void *context;             /**< as submitted; `release` was not called yet */
     uint32_t tag;              /**< as submitted */
-    lanepool_status status;    /**< OK, FAILED, ABANDONED or TIMED_OUT; CANCELLED before a retry; OK
-                                  for    a lane that is released early */
+    lanepool_status status;    /**< OK, FAILED, ABANDONED or TIMED_OUT; CANCELLED before a retry;
+                                    IN_PARTS for a cut; OK for a lane that is released early, or was
+                                    visited */
     int code;                  /**< what the function returned, if FAILED */
-    bool is_part; /**< the task has released a lane early, or handed its lanes over: an entry with
-                       the same ticket follows, unless the receiver is cancelled */
+    bool is_part; /**< the task has released a lane early, or handed its lanes over, or is a cut
+                       that has visited a lane: an entry with the same ticket follows, unless the
+                       receiver is cancelled */
     const lanepool_claim *claims; /**< with `lane_numbers`: as submitted, handles as their keys,
-                                       without lanes that it released or left before; else NULL */
+                                       without lanes that it released or left before; for a visit,
+                                     the claim of its lane; else NULL */
     const uint64_t *lane_numbers; /**< one for each claim: see `lane_numbers` of the options */
     size_t claim_count;           /**< the number of claims here */
     uint64_t reserved[4];         /**< 0 */
@@ -115,9 +118,9 @@ typedef struct lanepool_journal_state {
 } lanepool_journal_state;
 
 /**
- * Sets the record of the running task, which its entry gives to `write`. The last call counts. An
- * attempt that is followed by a retry, or parks the task or pauses its lanes, loses its record. The
- * library does not read or free it.
+ * Sets the record of the running task, which its entry gives to `write`; in an `at_lane`, the
+ * record of that visit. The last call counts. An attempt that is followed by a retry, or parks the
+ * task or pauses its lanes, loses its record. The library does not read or free it.
  * @param record Owned by the program. May be NULL.
  * @retval LANEPOOL_UNSUPPORTED The pool has no journal, or `run` is a sequence's task.
  * @also INVALID.

@@ -54,37 +54,43 @@ static size_t features_room(const lanepool_pool *pool, const lanepool_task *task
 static LANEPOOL_I_COLD void init_features_room(lanepool_pool *pool, lanepool_i_task *block,
                                                const lanepool_task *task)
 {
-    if (pool->room.at == 0)
+    if (pool->room.at == 0 && task->at_lane == NULL)
         block->as.wide.room = lanepool_i_pool_entry(pool, block, task->claim_count);
     for (size_t i = 0; pool->slots.room[i] != NULL; i++)
         if (pool->slots.room[i]->init_room != NULL)
             pool->slots.room[i]->init_room(pool, task, block);
 }
 
-/* Returns the bytes of a block in front of what is at its end. */
-static size_t size_without_end(const lanepool_pool *pool, const lanepool_task *task)
+/* Returns the bytes of a block with its entries. */
+static size_t size_with_entries(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size +
-           features_room(pool, task);
+    return sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
 }
 
-/* Returns the bytes that a task's callbacks, and a cut's visits, need at the end of the block. */
-static size_t end_room(const lanepool_pool *pool, const lanepool_task *task, size_t offset)
+static lanepool_i_visits_layout layout_of_visits(const lanepool_pool *pool,
+                                                 const lanepool_task *task)
 {
-    if (task->at_lane != NULL)
-        return lanepool_i_visits_size(offset, task->claim_count, pool->options.workers);
-    return task->cancelled != NULL ? sizeof(lanepool_i_callbacks) : 0;
+    return (lanepool_i_visits_layout){ size_with_entries(pool, task), features_room(pool, task),
+                                       task->claim_count, pool->options.workers };
 }
 
-static LANEPOOL_I_COLD lanepool_i_callbacks *init_visits(const lanepool_pool *pool,
-                                                         lanepool_i_task *block,
-                                                         const lanepool_task *task, size_t offset)
+/* Returns the bytes behind the entries: the features' room, then callbacks, or a cut's visits. */
+static size_t size_behind_entries(const lanepool_pool *pool, const lanepool_task *task)
 {
-    lanepool_i_visits *visits =
-        lanepool_i_visits_init(block, offset, task->claim_count, pool->options.workers);
+    if (task->at_lane != NULL) {
+        lanepool_i_visits_layout layout = layout_of_visits(pool, task);
+        return lanepool_i_visits_size(&layout);
+    }
+    return features_room(pool, task) + (task->cancelled != NULL ? sizeof(lanepool_i_callbacks) : 0);
+}
+
+static LANEPOOL_I_COLD lanepool_i_callbacks *
+init_visits(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task)
+{
+    lanepool_i_visits_layout layout = layout_of_visits(pool, task);
+    lanepool_i_visits *visits = lanepool_i_visits_init(block, &layout);
     visits->at_lane = task->at_lane;
     visits->tag = task->tag & LANEPOOL_TAG_MAX;
-    block->as.wide.visits = visits;
     return &visits->callbacks;
 }
 
@@ -96,10 +102,9 @@ static uint64_t init_end(const lanepool_pool *pool, lanepool_i_task *block,
     block->as.wide.release = task->release;
     if (task->cancelled == NULL && task->at_lane == NULL)
         return 0;
-    size_t offset = size_without_end(pool, task);
-    lanepool_i_callbacks *callbacks = task->at_lane != NULL
-                                          ? init_visits(pool, block, task, offset)
-                                          : (lanepool_i_callbacks *)((char *)block + offset);
+    char *behind_room = (char *)block + size_with_entries(pool, task) + features_room(pool, task);
+    lanepool_i_callbacks *callbacks = task->at_lane != NULL ? init_visits(pool, block, task)
+                                                            : (lanepool_i_callbacks *)behind_room;
     *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     block->as.wide.callbacks = callbacks;
     return LANEPOOL_I_HAS_CANCELLED | (task->at_lane != NULL ? LANEPOOL_I_CUT : 0);
@@ -126,8 +131,7 @@ static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepoo
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         const lanepool_task *task)
 {
-    size_t offset = size_without_end(pool, task);
-    size_t size = offset + end_room(pool, task, offset);
+    size_t size = size_with_entries(pool, task) + size_behind_entries(pool, task);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (block != NULL)

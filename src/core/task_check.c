@@ -74,7 +74,7 @@ static bool are_claims_of_cut(const lanepool_task *task)
 static bool offers_cuts(const lanepool_pool *pool)
 {
     return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL &&
-           pool->slots.in_plain == NULL && pool->slots.call[0] == NULL && pool->journal == NULL;
+           pool->slots.in_plain == NULL && pool->slots.call[0] == NULL;
 }
 
 static bool waits_in_poisoned_lanes(const lanepool_pool *pool, const lanepool_task *task)

@@ -99,10 +99,14 @@ static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 /* --- visits --- */
 
 /* Waits inside the call answer DEADLOCK, as in callbacks. */
-static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        const lanepool_i_task *cut, lanepool_i_visitor *visitor)
+static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                        lanepool_i_visitor *visitor)
 {
     lanepool_run run;
+    for (size_t i = 0; pool->slots.begin_visit[i] != NULL; i++)
+        pool->slots.begin_visit[i]->begin_visit(
+            pool, cut, lanepool_i_visitor_part(lanepool_i_visits_of(cut), visitor),
+            visitor->number);
     lanepool_i_run_push(&run, pool, record, &visitor->block);
     record->callbacks++;
     int code = lanepool_i_visits_of(cut)->at_lane(&run, cut->context, visitor->number);
@@ -118,6 +122,14 @@ static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record
     lanepool_i_lane_trace_early(lane, cut, record->ring);
     lanepool_i_lane_release(lane, &grants);
     lanepool_i_router_pass_on(pool, record, &grants);
+}
+
+static void end_visit(lanepool_pool *pool, const lanepool_i_visits *visits,
+                      const lanepool_i_visitor *visitor)
+{
+    lanepool_mode mode = lanepool_i_mode_of_owner(visitor->entry.owner);
+    for (size_t i = 0; pool->slots.end_visit[i] != NULL; i++)
+        pool->slots.end_visit[i]->end_visit(pool, lanepool_i_visitor_part(visits, visitor), mode);
 }
 
 /* A planted error. */
@@ -152,8 +164,12 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
         lanepool_i_visits_keep(visits, visitor, LANEPOOL_FAILED, code);
         return;
     }
+    if (calls && !PLANTED(NUMBERED_LATE))
+        end_visit(pool, visits, visitor);
     lanepool_i_visits_pass(visits, visitor);
     let_lane_go_on(pool, record, cut, lane);
+    if (calls && PLANTED(NUMBERED_LATE))
+        end_visit(pool, visits, visitor);
 }
 
 static bool must_stop(const lanepool_pool *pool, uint32_t visits)

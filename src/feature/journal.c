@@ -8,6 +8,8 @@
 #include "core/run.h"
 #include "feature/journal_thread.h"
 #include "future/attempts.h"
+#include "lane/mode.h"
+#include "lane/visits.h"
 #include "platform/notes.h"
 
 #include <string.h>
@@ -106,13 +108,7 @@ static void accept_receiver(lanepool_pool *pool, lanepool_i_task *task, lanepool
     store_relaxed(&lanepool_i_journal_room_of(pool, receiver)->state, LANEPOOL_I_JOURNAL_RECEIVER);
 }
 
-/* --- the end of a task --- */
-
-/* Returns true if the program has submitted the task. */
-static bool is_of_program(const lanepool_i_task *task)
-{
-    return task->function != lanepool_i_run_work && task->function != lanepool_i_run_nothing;
-}
+/* --- the append --- */
 
 /* Sequentially consistent: see journal.h. Release: the journal's thread sees the room. */
 static void append_block(lanepool_i_journal *journal, lanepool_i_task *task,
@@ -128,6 +124,59 @@ static void append_block(lanepool_i_journal *journal, lanepool_i_task *task,
     lanepool_i_journal_wake(journal);
 }
 
+/* --- visits --- */
+
+/* The part uses the cut's copy of claims, and its own claim there only. */
+static void begin_part(lanepool_pool *pool, lanepool_i_task *cut, lanepool_i_task *part,
+                       uint32_t number)
+{
+    lanepool_i_journal_room *room = lanepool_i_journal_room_of(pool, part);
+    room->record = NULL;
+    room->value = (void *)(uintptr_t)number;
+    room->code = 0;
+    room->claims = lanepool_i_journal_room_of(pool, cut)->claims;
+}
+
+static void append_visit(lanepool_pool *pool, lanepool_i_task *part, lanepool_mode mode,
+                         lanepool_status status, int code)
+{
+    lanepool_i_journal_room *room = lanepool_i_journal_room_of(pool, part);
+    if (room->claims != NULL)
+        room->claims->claims[(uintptr_t)room->value].mode = mode;
+    room->code = code;
+    store_relaxed(&room->state, LANEPOOL_I_JOURNAL_ENTRY | LANEPOOL_I_JOURNAL_GOES_ON |
+                                    LANEPOOL_I_JOURNAL_VISIT |
+                                    (uint32_t)status << LANEPOOL_I_JOURNAL_STATUS_SHIFT);
+    lanepool_i_note_release(room);
+    append_block(pool->journal, part, room);
+}
+
+static void append_passed(lanepool_pool *pool, lanepool_i_task *part, lanepool_mode mode)
+{
+    append_visit(pool, part, mode, LANEPOOL_OK, 0);
+}
+
+/* The kept lanes of a cut that ends, in the order of its entries. */
+static void append_kept(lanepool_pool *pool, lanepool_i_task *cut, const lanepool_result *result)
+{
+    const lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    for (uint32_t i = 0; i < cut->as.wide.count; i++) {
+        const lanepool_i_wide_entry *entry = lanepool_i_pool_entry(pool, cut, i);
+        if (!lanepool_i_visits_keeps(visits, entry))
+            continue;
+        append_visit(pool, lanepool_i_visits_part(visits, visits->numbers[i]),
+                     lanepool_i_mode_of_owner(entry->owner), result->status, result->code);
+    }
+}
+
+/* --- the end of a task --- */
+
+/* Returns true if the program has submitted the task. */
+static bool is_of_program(const lanepool_i_task *task)
+{
+    return task->function != lanepool_i_run_work && task->function != lanepool_i_run_nothing;
+}
+
 static bool append_ended(lanepool_pool *pool, lanepool_i_task *task, const lanepool_result *result,
                          bool was_called, bool has_lanes)
 {
@@ -136,7 +185,9 @@ static bool append_ended(lanepool_pool *pool, lanepool_i_task *task, const lanep
         return false;
     lanepool_i_journal_room *room = lanepool_i_journal_room_of(pool, task);
     bool is_receiver = (load_relaxed(&room->state) & LANEPOOL_I_JOURNAL_RECEIVER) != 0;
-    if (has_lanes && !is_receiver)
+    if (lanepool_i_task_is_cut(task))
+        append_kept(pool, task, result);
+    else if (has_lanes && !is_receiver)
         drop_missing_claims(pool, room->claims, task);
     uint32_t state = LANEPOOL_I_JOURNAL_ENTRY;
     state |= (uint32_t)result->status << LANEPOOL_I_JOURNAL_STATUS_SHIFT;
@@ -278,9 +329,16 @@ static bool stays_for_journal(lanepool_pool *pool, lanepool_i_task *task, bool s
     return is_receiver;
 }
 
-static void forget_record(lanepool_pool *pool, lanepool_i_task *task)
+static void forget_records(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_journal_room_of(pool, task)->record = NULL;
+    if (!lanepool_i_task_is_cut(task))
+        return;
+    const lanepool_i_visits *visits = lanepool_i_visits_of(task);
+    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+        lanepool_i_task *part = lanepool_i_visits_part(visits, visits->numbers[i]);
+        lanepool_i_journal_room_of(pool, part)->record = NULL;
+    }
 }
 
 /* --- for the program --- */
@@ -397,9 +455,11 @@ const lanepool_i_feature lanepool_i_feature_journal = {
     .init_room = init_journal_room,
     .build = copy_claims,
     .unbuild = lanepool_i_journal_drop,
+    .begin_visit = begin_part,
+    .end_visit = append_passed,
     .release_early = append_part,
     .hand_over = accept_receiver,
-    .retried = forget_record,
+    .retried = forget_records,
     .ended = append_ended,
     .postpones = stays_for_journal,
     .dispose = lanepool_i_journal_drop,

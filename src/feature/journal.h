@@ -26,6 +26,10 @@
  * A task that releases a lane early appends a block that stands for this part of it. It has only
  * one user, the journal's thread, and is no task to anybody else.
  *
+ * A visit of a cut appends its part, a block within the cut's block, before its lane goes on. The
+ * cut's own entry is behind all its parts, so the cut's block stays until they are written. Lanes
+ * that the cut keeps get their parts when it ends.
+ *
  * A task that was not called, or is the library's own, has no entry. Its ticket is settled when the
  * block is disposed of, or kept for another run. A receiver without an entry is appended as a note:
  * its ticket is settled behind the giver's entry.
@@ -41,13 +45,14 @@
 #include "feature/watermark.h"
 
 /* Bits of a room's state. The status of the task is above. */
-#define LANEPOOL_I_JOURNAL_ENTRY        ((uint32_t)1)  /* it was appended */
-#define LANEPOOL_I_JOURNAL_DONE         ((uint32_t)2)  /* one of its users is done */
-#define LANEPOOL_I_JOURNAL_GOES_ON      ((uint32_t)4)  /* an entry with this ticket follows */
-#define LANEPOOL_I_JOURNAL_RELEASED     ((uint32_t)8)  /* of a block that stands for a lane only */
-#define LANEPOOL_I_JOURNAL_RECEIVER     ((uint32_t)16) /* another entry may have its ticket */
-#define LANEPOOL_I_JOURNAL_NOTE         ((uint32_t)32) /* in the queue, without an entry */
-#define LANEPOOL_I_JOURNAL_SILENT       ((uint32_t)64) /* its release callback is not called */
+#define LANEPOOL_I_JOURNAL_ENTRY        ((uint32_t)1)   /* it was appended */
+#define LANEPOOL_I_JOURNAL_DONE         ((uint32_t)2)   /* one of its users is done */
+#define LANEPOOL_I_JOURNAL_GOES_ON      ((uint32_t)4)   /* an entry with this ticket follows */
+#define LANEPOOL_I_JOURNAL_RELEASED     ((uint32_t)8)   /* of a block that stands for a lane only */
+#define LANEPOOL_I_JOURNAL_RECEIVER     ((uint32_t)16)  /* another entry may have its ticket */
+#define LANEPOOL_I_JOURNAL_NOTE         ((uint32_t)32)  /* in the queue, without an entry */
+#define LANEPOOL_I_JOURNAL_SILENT       ((uint32_t)64)  /* its release callback is not called */
+#define LANEPOOL_I_JOURNAL_VISIT        ((uint32_t)128) /* of a cut's part */
 #define LANEPOOL_I_JOURNAL_STATUS_SHIFT 8
 
 /* In a task's block. Guards: A atomic, W the thread that runs or ends the task, until the append; I
@@ -55,7 +60,7 @@
 typedef struct lanepool_i_journal_room {
     _Atomic(lanepool_i_task *) next; /* A: the next task in the queue */
     void *record;                    /* W */
-    void *value;                     /* W: the result's */
+    void *value;                     /* W: the result's; of a part, its claim's number */
     int code;                        /* W: the result's */
     _Atomic uint32_t state;          /* A */
     lanepool_i_claims_copy *claims;  /* I: with lane numbers, else NULL; a receiver's: W */

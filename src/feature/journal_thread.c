@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "base/thread_name.h"
 #include "core/run.h"
+#include "lane/visits.h"
 #include "platform/notes.h"
 
 /* --- what was written --- */
@@ -20,7 +21,10 @@ static lanepool_result result_of(const lanepool_i_journal_room *room, bool is_wr
 static void end_written_task(lanepool_i_journal *journal, lanepool_i_task *task)
 {
     const lanepool_i_journal_room *room = lanepool_i_journal_room_of(journal->pool, task);
-    if ((load_relaxed(&room->state) & LANEPOOL_I_JOURNAL_RELEASED) != 0) {
+    uint32_t state = load_relaxed(&room->state);
+    if ((state & LANEPOOL_I_JOURNAL_VISIT) != 0)
+        return;
+    if ((state & LANEPOOL_I_JOURNAL_RELEASED) != 0) {
         lanepool_i_journal_free_part(journal->pool, journal->record, task);
         return;
     }
@@ -113,6 +117,18 @@ static void write_before_numbering(lanepool_i_journal *journal, lanepool_i_claim
         claims->batch = journal->batch;
 }
 
+static void number_visit(lanepool_i_journal *journal, const lanepool_i_journal_room *room,
+                         lanepool_journal_entry *entry)
+{
+    size_t i = (uintptr_t)room->value;
+    if (room->claims == NULL)
+        return;
+    lanepool_i_lane_numbers_give_one(&journal->lanes, journal->record, room->claims, i);
+    entry->claims = &room->claims->claims[i];
+    entry->lane_numbers = &room->claims->numbers[i];
+    entry->claim_count = 1;
+}
+
 static void number_lanes(lanepool_i_journal *journal, const lanepool_i_task *task,
                          lanepool_i_claims_copy *claims, lanepool_journal_entry *entry)
 {
@@ -128,15 +144,19 @@ static void number_lanes(lanepool_i_journal *journal, const lanepool_i_task *tas
     }
 }
 
-/* Adds an entry to the batch. */
+/* Adds an entry to the batch. The lanes of a cut are in the entries of its visits. Its copy of
+ * claims is used by all of these, which number each claim once. */
 static void add_to_batch(lanepool_i_journal *journal, lanepool_i_task *task)
 {
     const lanepool_i_journal_room *room = lanepool_i_journal_room_of(journal->pool, task);
+    uint32_t state = load_relaxed(&room->state);
+    bool is_visit = (state & LANEPOOL_I_JOURNAL_VISIT) != 0;
+    bool is_whole = !is_visit && !lanepool_i_task_is_cut(task);
     lanepool_i_note_acquire(room);
-    write_before_numbering(journal, room->claims);
+    if (is_whole)
+        write_before_numbering(journal, room->claims);
     lanepool_journal_entry *entry = &journal->entries[journal->count];
     lanepool_result result = result_of(room, true);
-    uint32_t state = load_relaxed(&room->state);
     *entry = (lanepool_journal_entry){
         .number = journal->next_number++,
         .ticket = lanepool_i_task_ticket(task),
@@ -148,7 +168,10 @@ static void add_to_batch(lanepool_i_journal *journal, lanepool_i_task *task)
         .code = result.code,
         .is_part = (state & LANEPOOL_I_JOURNAL_GOES_ON) != 0,
     };
-    number_lanes(journal, task, room->claims, entry);
+    if (is_visit)
+        number_visit(journal, room, entry);
+    else if (is_whole)
+        number_lanes(journal, task, room->claims, entry);
     journal->tasks[journal->count++] = task;
 }
 

@@ -249,6 +249,14 @@ static uint64_t number_lane(lanepool_i_numbered_lane *lane)
     return lane->number;
 }
 
+void lanepool_i_lane_numbers_give_one(lanepool_i_lane_numbers *numbers,
+                                      lanepool_i_thread_record *record,
+                                      lanepool_i_claims_copy *copy, size_t i)
+{
+    numbers->stamp++;
+    copy->numbers[i] = number_lane(visit_claimed_lane(numbers, record, copy, i));
+}
+
 /* A number is known when all claims were visited. Until then its place has the lane's address. */
 void lanepool_i_lane_numbers_give(lanepool_i_lane_numbers *numbers,
                                   lanepool_i_thread_record *record, lanepool_i_claims_copy *copy)

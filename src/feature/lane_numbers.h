@@ -79,5 +79,9 @@ void lanepool_i_lane_numbers_fini(lanepool_i_lane_numbers *numbers, lanepool_poo
 /* Fills copy->numbers for the next entry. O(claims) expected. */
 void lanepool_i_lane_numbers_give(lanepool_i_lane_numbers *numbers,
                                   lanepool_i_thread_record *record, lanepool_i_claims_copy *copy);
+/* The same for one claim, which is an entry of its own. */
+void lanepool_i_lane_numbers_give_one(lanepool_i_lane_numbers *numbers,
+                                      lanepool_i_thread_record *record,
+                                      lanepool_i_claims_copy *copy, size_t i);
 
 #endif

@@ -15,36 +15,71 @@ static lanepool_i_wide_entry *entries_of(lanepool_i_task *cut)
 #define VISITOR_SIZE (2 * sizeof(lanepool_i_task))
 _Static_assert(sizeof(lanepool_i_visitor) <= VISITOR_SIZE, "a visitor has two lines");
 
-static size_t first_visitor(size_t offset)
+static size_t round_up(size_t offset)
 {
-    return (offset + sizeof(lanepool_i_visits) + 63) & ~(size_t)63;
+    return (offset + 63) & ~(size_t)63;
 }
 
-static size_t visitor_count(size_t claim_count, size_t workers)
+static size_t first_visitor(const lanepool_i_visits_layout *layout)
 {
-    return claim_count < workers ? claim_count : workers;
+    return round_up(layout->offset + sizeof(lanepool_i_visits) + layout->room);
 }
 
-size_t lanepool_i_visits_size(size_t offset, size_t claim_count, size_t workers)
+static size_t visitor_count(const lanepool_i_visits_layout *layout)
 {
-    return first_visitor(offset) + visitor_count(claim_count, workers) * VISITOR_SIZE +
-           claim_count * sizeof(uint32_t) - offset;
+    return layout->claim_count < layout->workers ? layout->claim_count : layout->workers;
 }
 
-lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut, size_t offset, size_t claim_count,
-                                          size_t workers)
+static size_t part_size(const lanepool_i_visits_layout *layout)
 {
-    lanepool_i_visits *visits = (lanepool_i_visits *)((char *)cut + offset);
-    char *at = (char *)cut + first_visitor(offset);
-    *visits = (lanepool_i_visits){ .state = LANEPOOL_I_VISITS_NOT_BEGUN };
+    return layout->room == 0 ? 0 : round_up(sizeof(lanepool_i_task) + layout->room);
+}
+
+static size_t first_number(const lanepool_i_visits_layout *layout)
+{
+    return first_visitor(layout) + visitor_count(layout) * VISITOR_SIZE;
+}
+
+static size_t first_part(const lanepool_i_visits_layout *layout)
+{
+    return round_up(first_number(layout) + layout->claim_count * sizeof(uint32_t));
+}
+
+size_t lanepool_i_visits_size(const lanepool_i_visits_layout *layout)
+{
+    return first_part(layout) + layout->claim_count * part_size(layout) - layout->offset;
+}
+
+lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut,
+                                          const lanepool_i_visits_layout *layout)
+{
+    char *block = (char *)cut;
+    lanepool_i_visits *visits = (lanepool_i_visits *)(block + layout->offset);
+    char *at = block + first_visitor(layout);
+    cut->as.wide.room = visits + 1;
+    *visits = (lanepool_i_visits){ .state = LANEPOOL_I_VISITS_NOT_BEGUN,
+                                   .numbers = (uint32_t *)(block + first_number(layout)),
+                                   .part_size = part_size(layout) };
+    if (layout->room > 0)
+        visits->parts = block + first_part(layout);
     lanepool_i_word_lock_init(&visits->lock, LANEPOOL_I_LOCK_VISITS);
-    for (size_t i = visitor_count(claim_count, workers); i > 0; i--, at += VISITOR_SIZE) {
+    for (size_t i = visitor_count(layout); i > 0; i--, at += VISITOR_SIZE) {
         lanepool_i_task *visitor = (lanepool_i_task *)at;
         store_relaxed(&visitor->next, visits->idle);
         visits->idle = visitor;
     }
-    visits->numbers = (uint32_t *)at;
     return visits;
+}
+
+/* The part has no entries, and is no cut. */
+static lanepool_i_task *init_part(lanepool_i_task *part, const lanepool_i_task *cut)
+{
+    uint64_t ticket = load_relaxed(&cut->word) & LANEPOOL_I_TICKET_MASK;
+    part->function = cut->function;
+    part->context = cut->context;
+    part->as.wide = (lanepool_i_wide){ .room = part + 1, .tag = cut->as.wide.tag };
+    atomic_init(&part->word, ticket | LANEPOOL_I_WIDE);
+    return part;
 }
 
 /* --- routing --- */
@@ -157,6 +192,9 @@ bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
     visitor->entry.owner =
         lanepool_i_mode_owner(&visitor->block, lanepool_i_mode_of_owner(entry->owner));
     visitor->block.as.wide.count = 1;
+    if (visits->parts != NULL)
+        visitor->block.as.wide.room =
+            init_part(lanepool_i_visits_part(visits, visitor->number), cut)->as.wide.room;
     return true;
 }
 

@@ -34,12 +34,16 @@ typedef enum lanepool_i_visits_state {
     LANEPOOL_I_VISITS_CANCELLED /* no `at_lane` is called */
 } lanepool_i_visits_state;
 
-/* Behind the entries of a cut's block. Its visitors and the claims' numbers follow it. */
+/* Behind the entries of a cut's block. These follow it: the features' room, the visitors, the
+ * claims' numbers, and, if features have room, a part for each claim. A *part* is a block that
+ * stands for one visit: the visitor's task has the part's room. */
 typedef struct lanepool_i_visits {
     lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
     uint32_t tag;                   /* I: the task's, whose word also has the count */
     uint32_t *numbers;              /* L: of each entry, the number of its claim */
+    char *parts;                    /* I: of each claim, by its number; or NULL */
+    size_t part_size;               /* I */
     lanepool_i_word_lock lock;
     lanepool_i_visits_state state; /* L; V writes it once */
     bool is_routed;                /* L: all entries are in their lanes */
@@ -93,7 +97,30 @@ static inline bool lanepool_i_cut_has_begun(const lanepool_i_task *cut)
 
 static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut)
 {
-    return cut->as.wide.visits;
+    return (lanepool_i_visits *)cut->as.wide.room - 1;
+}
+
+/* Returns true if a visit of this entry has failed, and none is made now. Once a round has ended,
+ * the cut has no other entries, and a parked cut's are linked through `next`. */
+static inline bool lanepool_i_visits_keeps(const lanepool_i_visits *visits,
+                                           const lanepool_i_wide_entry *entry)
+{
+    uintptr_t next = load_relaxed(&entry->entry.next);
+    return next == LANEPOOL_I_NEXT_KEPT || (visits->left == 0 && next != LANEPOOL_I_NEXT_PASSED);
+}
+
+/* Returns the part of the claim with this number. Features have room. */
+static inline lanepool_i_task *lanepool_i_visits_part(const lanepool_i_visits *visits,
+                                                      uint32_t number)
+{
+    return (lanepool_i_task *)(visits->parts + number * visits->part_size);
+}
+
+/* Returns the part of the visit that a visitor makes; NULL if features have no room. */
+static inline lanepool_i_task *lanepool_i_visitor_part(const lanepool_i_visits *visits,
+                                                       const lanepool_i_visitor *visitor)
+{
+    return visits->parts == NULL ? NULL : lanepool_i_visits_part(visits, visitor->number);
 }
 
 /* Returns the tag of a task whose last visit may be ending. */
@@ -103,11 +130,19 @@ static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
                                         : lanepool_i_task_tag(task);
 }
 
-/* Returns the bytes that a cut's visits need from an offset in its block. */
-size_t lanepool_i_visits_size(size_t offset, size_t claim_count, size_t workers);
-/* Initializes the visits of a cut, from `offset` of its block. */
-lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut, size_t offset, size_t claim_count,
-                                          size_t workers);
+/* What the size of a cut's block depends on. */
+typedef struct lanepool_i_visits_layout {
+    size_t offset;      /* in the block, behind the entries */
+    size_t room;        /* bytes of the features' room */
+    size_t claim_count; /* of the cut */
+    size_t workers;     /* of the pool */
+} lanepool_i_visits_layout;
+
+/* Returns the bytes that a cut's visits and the room need from the offset. */
+size_t lanepool_i_visits_size(const lanepool_i_visits_layout *layout);
+/* Initializes the visits of a cut, and sets the task's room. */
+lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut,
+                                          const lanepool_i_visits_layout *layout);
 /* Prepares the visitors for a routed cut with this many entries. Role's holder. */
 void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count);
 /* Ends the routing. Returns true if the cut is ready. */

@@ -117,6 +117,12 @@ typedef struct lanepool_i_feature {
                    bool is_abandoned, lanepool_i_grants *grants);
     /* With `turn`: a task with CUT ends, and has not succeeded. It still has its lanes. */
     void (*ends_uncalled)(lanepool_i_thread_record *record, const lanepool_i_task *task);
+    /* Observing, with room: a visit of a cut begins; see visits.h. Its part has the
+     * cut's ticket, function, context and tag. The part's room is not initialized. */
+    void (*begin_visit)(lanepool_pool *pool, lanepool_i_task *cut, lanepool_i_task *part,
+                        uint32_t number);
+    /* Observing, with room: the visit has succeeded, and its lane is about to go on. */
+    void (*end_visit)(lanepool_pool *pool, lanepool_i_task *part, lanepool_mode mode);
     /* Observing: the task is about to release this lane before it ends. */
     void (*release_early)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane,
                           lanepool_mode mode);
@@ -184,6 +190,8 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot begin_worker;
     lanepool_i_slot refuses_start;
     lanepool_i_slot call;
+    lanepool_i_slot begin_visit;
+    lanepool_i_slot end_visit;
     lanepool_i_slot release_early;
     lanepool_i_slot failed;
     lanepool_i_slot ended;

@@ -85,8 +85,8 @@ typedef struct lanepool_i_callbacks {
 typedef struct lanepool_i_wide {
     union {
         uint64_t kind; /* S */
-        void *room;    /* S: the features' room in the block, where tasks have no kinds */
-        struct lanepool_i_visits *visits; /* S: of a cut, where no feature has room */
+        void *room;    /* S: the features' room in the block, where tasks have no kinds; of a cut it
+                          follows the visits */
     };
     lanepool_future *future; /* S: one reference, or NULL */
     union {
