@@ -77,12 +77,13 @@ static bool offers_cuts(const lanepool_pool *pool)
            pool->slots.in_plain == NULL && pool->slots.call[0] == NULL;
 }
 
-static bool waits_in_poisoned_lanes(const lanepool_pool *pool, const lanepool_task *task)
+/* When a lane is poisoned, other lanes may have been visited already. */
+static bool fails_at_poison(const lanepool_pool *pool, const lanepool_task *task)
 {
     lanepool_failure_policy policy = pool->failures->policy;
     if (task->on_failure != NULL)
         (void)lanepool_i_policy_read(&policy, task->on_failure);
-    return policy.at_poison == LANEPOOL_AT_POISON_WAIT;
+    return policy.at_poison == LANEPOOL_AT_POISON_FAIL;
 }
 
 lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
@@ -92,8 +93,7 @@ lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
         return LANEPOOL_OK;
     if (!are_claims_of_cut(task))
         return LANEPOOL_INVALID;
-    bool is_offered =
-        offers_cuts(pool) && task->pump == NULL && waits_in_poisoned_lanes(pool, task);
+    bool is_offered = offers_cuts(pool) && task->pump == NULL && !fails_at_poison(pool, task);
     return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/planted.h"
 #include "core/run.h"
+#include "feature/poison.h"
 #include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
@@ -27,20 +28,31 @@ static lanepool_status build_cut(lanepool_pool *pool, lanepool_i_thread_record *
     return LANEPOOL_OK;
 }
 
+static void add_ready(lanepool_i_task *cut, lanepool_i_grants *grants)
+{
+    lanepool_i_visits_of(cut)->is_counted = true;
+    if (lanepool_i_task_is_tombstone(cut))
+        lanepool_i_tasks_add(&grants->ready, cut);
+    else
+        lanepool_i_grants_add(grants, cut);
+}
+
 /* Makes a cut ready whose round has ended. Its later rounds do not count again: it has not been
  * parked or finished in between, or its record of attempts has counted that. */
 static void make_ready(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                        lanepool_i_grants *grants)
 {
-    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_grants again = lanepool_i_no_grants(record->ring);
-    lanepool_i_grants *ready = visits->is_counted ? &again : grants;
-    visits->is_counted = true;
-    if (lanepool_i_task_is_tombstone(cut))
-        lanepool_i_tasks_add(&ready->ready, cut);
-    else
-        lanepool_i_grants_add(ready, cut);
+    add_ready(cut, lanepool_i_visits_of(cut)->is_counted ? &again : grants);
     lanepool_i_router_put_ready(pool, record, &again.ready);
+}
+
+/* Only in its first round a cut waits in lanes. */
+void lanepool_i_cut_leave_lane(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
+                               lanepool_i_lane *instead, lanepool_i_grants *grants)
+{
+    if (lanepool_i_visits_leave(cut, entry, instead))
+        add_ready(cut, grants);
 }
 
 static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
@@ -62,6 +74,7 @@ static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
         if (visitor != NULL)
             lanepool_i_tasks_add(&grants->ready, visitor);
     }
+    lanepool_i_poison_leave_lanes(pool, task, grants);
     if (lanepool_i_visits_end_routing(task))
         make_ready(pool, record, task, grants);
     return true;

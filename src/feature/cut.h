@@ -6,8 +6,13 @@
 #ifndef LANEPOOL_SRC_FEATURE_CUT_H
 #define LANEPOOL_SRC_FEATURE_CUT_H
 
+#include "lane/lane.h"
 #include "sched/thread_record.h"
 
+/* Role's holder: the cut leaves a poisoned lane, which it waits in. The entry then names the lane
+ * `instead`. */
+void lanepool_i_cut_leave_lane(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
+                               lanepool_i_lane *instead, lanepool_i_grants *grants);
 /* By the role's holder, no worker left: ends a cut that has begun, and waits neither for a retry
  * nor for a resolution. Returns false for any other task. */
 bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,

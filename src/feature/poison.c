@@ -1,6 +1,7 @@
 /* Owns how tasks leave poisoned lanes; see poison.h. */
 #include "feature/poison.h"
 
+#include "feature/cut.h"
 #include "feature/failures.h"
 #include "feature/parked.h"
 #include "route/entries.h"
@@ -57,6 +58,10 @@ static void move_entry_to_void(lanepool_pool *pool, lanepool_i_task *task, lanep
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->withdraw_entry(pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
+    if (lanepool_i_task_is_cut(task)) {
+        lanepool_i_cut_leave_lane(task, entry, void_lane, grants);
+        return;
+    }
     entry->entry.at.lane = void_lane;
     fetch_add_relaxed(&void_lane->word, 1);
     refuse_if_asked(task);
@@ -132,16 +137,29 @@ static lanepool_status require_check(lanepool_pool *pool, lanepool_i_thread_reco
 
 /* Without poisoned lanes the task is routed as usual: see poison.h. A barrier has no lanes, and a
  * tombstone's future may be gone. */
+static bool must_check(const lanepool_pool *pool, const lanepool_i_task *task)
+{
+    return load_seq(&pool->failures->poisoned) != 0 && lanepool_i_task_count(task) != 0 &&
+           at_poison_of(pool, task) != LANEPOOL_AT_POISON_WAIT;
+}
+
+void lanepool_i_poison_leave_lanes(lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_i_grants *grants)
+{
+    size_t count = must_check(pool, task) ? lanepool_i_task_count(task) : 0;
+    for (size_t i = 0; i < count && is_avoider(pool, task); i++)
+        move_entry_if_poisoned(pool, task, i, grants);
+}
+
+/* A cut is routed in its own way, and checked there. */
 static bool route_avoider(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    if (load_seq(&pool->failures->poisoned) == 0 || lanepool_i_task_count(task) == 0 ||
-        at_poison_of(pool, task) == LANEPOOL_AT_POISON_WAIT)
+    if (lanepool_i_task_is_cut(task) || !must_check(pool, task))
         return false;
     pool->rule->route_with_hold(pool, record, task, grants);
     size_t count = lanepool_i_task_count(task);
-    for (size_t i = 0; i < count && is_avoider(pool, task); i++)
-        move_entry_if_poisoned(pool, task, i, grants);
+    lanepool_i_poison_leave_lanes(pool, task, grants);
     if (lanepool_i_countdown_arrive_wide(task, 1)) {
         grants->latched -= count;
         lanepool_i_grants_add(grants, task);

@@ -11,6 +11,8 @@
  * released and handed over like any other entry. The void lane is the pool's, since a census may
  * read the entries of a task that has just ended.
  *
+ * A cut's entry is not counted there: the cut makes no visit for it, and has passed it.
+ *
  * Which lanes are poisoned. A table contains the entries of parked tasks (parked.h), chained by
  * lane through `next`, which granted entries do not need. The lock of the suspended tasks
  * guards the table.
@@ -44,5 +46,10 @@ bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts);
 /* Any thread that holds no lock: sends the message. */
 void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_attempts *attempts);
+
+/* Role's holder: the task has been put into its lanes, and is held so that it cannot become ready.
+ * It leaves those that are poisoned, if its policy says so. */
+void lanepool_i_poison_leave_lanes(lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_i_grants *grants);
 
 #endif

@@ -175,6 +175,19 @@ lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_en
     return visitor;
 }
 
+bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
+                             struct lanepool_i_lane *instead)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    entry->entry.at.lane = instead;
+    store_relaxed(&entry->entry.next, LANEPOOL_I_NEXT_PASSED);
+    visits->left--;
+    bool ends = end_round_locked(visits, cut);
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return ends;
+}
+
 bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
                             lanepool_i_visitor *visitor)
 {

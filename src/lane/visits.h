@@ -11,7 +11,8 @@
  * Each entry is in one of these states. Only entries that wait are in a list of their lane.
  *
  *     waiting --grant--> listed --take--> visited --success--> passed
- *                                            \-----failure---> kept: the lane does not go on
+ *        \                                   \-----failure---> kept: the lane does not go on
+ *         \--the cut leaves a poisoned lane------------------> passed, without a visit
  *
  * A *round* ends when no entry waits, is listed or is visited, and no visitor is active. Then the
  * passed entries are dropped, and the cut is ready. Its worker calls the function if no entry is
@@ -67,7 +68,7 @@ typedef struct lanepool_i_visitor {
     uint32_t number;             /* V: of the claim */
 } lanepool_i_visitor;
 
-/* In `next` of an entry that has been visited. */
+/* In `next` of an entry that has been visited, or that its cut has left. */
 #define LANEPOOL_I_NEXT_PASSED ((uintptr_t)1)
 #define LANEPOOL_I_NEXT_KEPT   ((uintptr_t)2)
 
@@ -149,6 +150,10 @@ void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count);
 bool lanepool_i_visits_end_routing(lanepool_i_task *cut);
 /* Lists a granted entry. Returns a visitor, which the caller makes ready, or NULL. */
 lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_entry *entry);
+/* The cut leaves a poisoned lane that it waits in. The entry then names the lane `instead`. Returns
+ * true if the cut is ready. Role's holder. */
+bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
+                             struct lanepool_i_lane *instead);
 /* Takes an entry for a visitor, if one is listed. */
 bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
                             lanepool_i_visitor *visitor);

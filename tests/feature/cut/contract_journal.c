@@ -306,6 +306,78 @@ Test(cut_journal, a_cut_is_unwritten_if_a_part_is)
     book_fini(&book);
 }
 
+/* Makes a pool whose tasks leave poisoned lanes, and park when they fail. */
+static lanepool_pool *leaving_pool(struct book *book)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_journal_options journal = numbered();
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
+    options.workers = 2;
+    options.on_failure = &policy;
+    return book_pool_with(book, options, &journal);
+}
+
+/* The first cut waits in the lane when it becomes poisoned, the second one comes later. */
+Test(cut_journal, a_cut_leaves_poisoned_lanes_without_a_visit_or_a_part)
+{
+    struct book book;
+    struct gate gate;
+    struct step bad = { .gate = &gate, .code = 9 };
+    struct cut cuts[2];
+    lanepool_future *futures[2];
+
+    gate_init(&gate);
+    book_init(&book);
+    lanepool_pool *pool = leaving_pool(&book);
+    expect_ok(step_submit_on(pool, &bad, 1));
+    expect(gate_await(&gate, 1));
+    for (size_t i = 0; i < 2; i++) {
+        cut_init(&cuts[i], 3, LANEPOOL_EXCLUSIVE);
+        futures[i] = submit_recording(pool, &cuts[i], NULL);
+        gate_open(&gate, i == 0);
+        if (i == 0)
+            expect_status(cut_end(futures[0], NULL), LANEPOOL_OK);
+    }
+    expect_status(cut_end(futures[1], NULL), LANEPOOL_OK);
+    for (size_t i = 0; i < 2; i++) {
+        expect_eq(cuts[i].visits[0] + cuts[i].visits[2], 2);
+        expect_eq(cuts[i].visits[1], 0);
+        expect_eq(cuts[i].calls, 1);
+        expect(part_of(&book, &cuts[i], 0) != NULL && part_of(&book, &cuts[i], 1) == NULL);
+    }
+    expect_eq(book.count, 6);
+    expect_sound(&book);
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    pool_end(pool);
+    book_fini(&book);
+    gate_fini(&gate);
+}
+
+/* Every lane is poisoned: the function is called, and no visit is made. */
+Test(cut_journal, a_cut_that_leaves_all_its_lanes_is_called)
+{
+    struct book book;
+    struct step bad = { .id = 0, .code = 9 };
+    struct cut cut;
+
+    book_init(&book);
+    lanepool_pool *pool = leaving_pool(&book);
+    expect_ok(step_submit_on(pool, &bad, 0));
+    pool_settle_parked(pool);
+    cut_init(&cut, 1, LANEPOOL_EXCLUSIVE);
+    lanepool_future *future = submit_recording(pool, &cut, NULL);
+    expect_status(cut_end(future, NULL), LANEPOOL_OK);
+    expect_eq(cut.visited, 0);
+    expect_eq(cut.calls, 1);
+    expect_eq(book.count, 1);
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    pool_end(pool);
+    book_fini(&book);
+}
+
 /* --- among postings --- */
 
 enum { CLIENTS = 24, POSTINGS = 4000, CUTS = 12 };
