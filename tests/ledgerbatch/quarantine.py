@@ -35,9 +35,10 @@ class Books:
         self.journal = self.folder / "books.journal"
         self.journal.write_text(journal(), encoding="utf-8")
 
-    def command(self, name, *options, expect=0, workers=2, rules=RULES):
+    def command(self, name, *options, expect=0, workers=2, rules=RULES, policy="hold"):
         return books.run(self.binary, name, "--workers", workers, "--db", self.database, "--out",
-                         self.outputs, *rules, *options, self.journal, expect=expect)  # fmt: skip
+                         self.outputs, "--on-quarantine", policy, *rules, *options, self.journal,
+                         expect=expect)  # fmt: skip
 
     def run(self, *options, **more):
         return self.command("run", *options, **more)
@@ -175,21 +176,56 @@ def check_incomplete(book):
     check(not (book.outputs / "balances.csv").exists(), "no balances: they could not say it")
 
 
+def check_default(book):
+    """Without the option, the clients of a rollup do not wait for one another."""
+    wanted = book.undisturbed()
+    for workers in (1, 2, 8):
+        book.clear()
+        book.run(workers=workers, policy="exclude")
+        books.check_same(book.fingerprint(), wanted, "as with rollups that block their clients")
+    book.clear()
+    failing = ("--fail-on", "B:Sav*")
+    book.run(*failing, expect=3, policy="exclude")
+    wanted = book.dump()
+    book.clear()
+    books.run(book.binary, "run", "--db", book.database, "--out", book.outputs, *RULES, *failing,
+              book.journal, expect=3)  # fmt: skip
+    check(book.dump() == wanted, "exclude is the default")
+    check("held: A" not in book.status() and "held: C" not in book.status(), "A and C go on")
+
+
+def check_failed_visits(book):
+    """A rollup that fails for one client is done for the others."""
+    rules = ["--commutative", "Bank:*", "--monthly", "accrual=120.0"]
+    book.journal.write_text("2024-01-01 x\n  A:Savings  1.00 USD\n  Bank:Vault\n\n"
+                            "2024-01-02 y\n  B:Savings  9000000000000000.00 USD\n  Bank:Vault\n\n"
+                            "2024-02-01 z\n  A:Savings  1.00 USD\n  Bank:Vault\n", encoding="utf-8")
+    for workers in (1, 2, 5):
+        book.clear()
+        book.run(expect=3, rules=rules, workers=workers, policy="exclude")
+        for line in ("held: B from task 3 on: task 3 failed: the interest of B:Savings has too many digits",
+                     "incomplete task 3: 2024-01-31 * (accrual 2024-01 all) Interest: without B",
+                     "incomplete task 5: 2024-02-29 * (accrual 2024-02 all) Interest: without B"):
+            check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
+        posted = (book.outputs / "posted.journal").read_text()
+        check("10.00 USD = 11.00 USD" in posted, f"A's interest of January:\n{posted}")
+
+
 def check_exclude(book):
     """Rollups go on without the held client, and are made up for it, in as many steps as it takes."""
     wanted = book.undisturbed()
-    exclude = ("--on-quarantine", "exclude")
-    book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", *exclude, expect=3)
+    book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", expect=3, policy="exclude")
     held = book.dump()
     for workers in (1, 3, 8):
-        book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", *exclude, expect=3, workers=workers)
+        book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", expect=3, workers=workers,
+                 policy="exclude")
         check(book.dump() == held, "the same with any number of workers, and again")
     check_incomplete(book)
-    book.retry("--lane", "C", *exclude, expect=3)
+    book.retry("--lane", "C", expect=3, policy="exclude")
     book.retry("--lane", "B", workers=3)
     books.check_same(book.fingerprint(), wanted, "after rollups were made up for two clients")
     book.clear()
-    book.run("--fail-on", "[AE]:*", *exclude, expect=3)
+    book.run("--fail-on", "[AE]:*", expect=3, policy="exclude")
     book.retry("--lane", "E", "--fail-on", "D:Cash", expect=3)
     book.retry("--all")
     books.check_same(book.fingerprint(), wanted, "after other failures in a retry")
@@ -204,7 +240,7 @@ def check_fail(book):
     """Rollups of a held client fail, the others go on; later they are done at the end, for all."""
     undisturbed = book.undisturbed()
     failing = ("--fail-on", "B:Sav*", "--fail-on", "C:Exp*")
-    message = book.run(*failing, "--on-quarantine", "fail", expect=3, workers=1).stderr.decode()
+    message = book.run(*failing, expect=3, workers=1, policy="fail").stderr.decode()
     check("17 of 28 tasks are held" in message, message)
     for line in ("failed task 10: accrual 2024-01 east: held: B, C; it is done at the end, as task 38",
                  "held task 12: 2024-01-31 * (statement 2024-01 west) Statement: waits for D, E"):
@@ -223,7 +259,7 @@ def check_fail(book):
         check(not wrong, f"{what}: {wrong}")
     for workers, steps in ((3, [("--all",)]), (8, [("--lane", "C"), ("--lane", "B")])):
         book.clear()
-        book.run(*failing, "--on-quarantine", "fail", expect=3, workers=workers)
+        book.run(*failing, expect=3, workers=workers, policy="fail")
         check(book.dump() == held, f"the same with {workers} workers")
         for step in steps:
             book.retry(*step, expect=0 if step == steps[-1] else 3, workers=workers)
@@ -261,7 +297,7 @@ def main():
     binary = books.program()
     books.skip_without("sqlite3")
     for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
-                 check_house, check_exclude, check_fail, check_many_held, check_retry_errors):
+                 check_house, check_default, check_failed_visits, check_exclude, check_fail, check_many_held, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")

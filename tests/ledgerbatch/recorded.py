@@ -45,7 +45,7 @@ class Batch:
 
     def command(self, name, *options):
         return [str(word) for word in (
-            self.binary, "run", "--workers", 2, "--db", self.folder / f"{name}.db", "--out",
+            self.binary, "run", "--on-quarantine", "hold", "--workers", 2, "--db", self.folder / f"{name}.db", "--out",
             self.folder / name, *self.rules, *options, self.journal)]  # fmt: skip
 
     def run(self, name, *options, **more):

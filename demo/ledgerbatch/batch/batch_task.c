@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "batch/batch_run.h"
+#include "batch/cut.h"
 #include "batch/effect.h"
 
 /* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
@@ -35,6 +36,11 @@ static void find_missing(const struct batch *batch, const struct task *task,
     free(lanes.items);
 }
 
+static void count_done(struct batch *batch)
+{
+    atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+}
+
 int batch_task(lanepool_run *run, void *context)
 {
     struct task *task = context;
@@ -47,12 +53,47 @@ int batch_task(lanepool_run *run, void *context)
     int code = batch_run(batch, task, &missing);
     free(missing.items);
     if (task->member == NO_INDEX) { /* a part belongs to a task that is counted already */
-        atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+        count_done(batch);
     }
     if (task->outcome != OUTCOME_NONE) {
         lanepool_run_set_record(run, task);
     }
     return code;
+}
+
+int batch_visit(lanepool_run *run, void *context, size_t index)
+{
+    struct cut *cut = context;
+    if (cut->task->batch->task_wait_us > 0) {
+        wait_first(cut->task->batch);
+    }
+    int code = cut_visit(cut, index);
+    if (code == 0) {
+        lanepool_run_set_record(run, &cut->visits[index].part);
+    }
+    return code;
+}
+
+int batch_cut(lanepool_run *run, void *context)
+{
+    struct cut *cut = context;
+    (void)run;
+    cut_end(cut);
+    count_done(cut->task->batch);
+    return 0;
+}
+
+void batch_cut_cancelled(void *context, lanepool_status why)
+{
+    const struct cut *cut = context;
+    if (why == LANEPOOL_IN_PARTS) {
+        count_done(cut->task->batch);
+    }
+}
+
+void batch_cut_release(void *context)
+{
+    cut_destroy(context);
 }
 
 int batch_hold(lanepool_run *run, void *context)

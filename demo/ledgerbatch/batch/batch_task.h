@@ -14,6 +14,16 @@
  */
 int batch_task(lanepool_run *run, void *context);
 
+/*
+ * A cut: its `at_lane`, its function, its `cancelled` and its `release`. The context is the struct
+ * cut, whose memory the pool owns from the submit on. Each visit is a record in the pool's journal.
+ * After BATCH_FAILED the pool parks the cut: it stays in the lanes of the clients that failed.
+ */
+int batch_visit(lanepool_run *run, void *context, size_t index);
+int batch_cut(lanepool_run *run, void *context);
+void batch_cut_cancelled(void *context, lanepool_status why);
+void batch_cut_release(void *context);
+
 /* The function of a task that holds a lane because of a failure in an earlier run. */
 int batch_hold(lanepool_run *run, void *context);
 

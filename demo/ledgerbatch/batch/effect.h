@@ -28,7 +28,10 @@ enum outcome {
     OUTCOME_FAILED    /* a rollup has failed because clients are missing; it is run late */
 };
 
+struct cut;
+
 struct effect {
+    struct cut *cut;          /* of a visit: its cut; else NULL */
     struct lane_list missing; /* clients that a rollup was done without */
     struct effect_entry *entries;
     size_t count, capacity;

@@ -12,7 +12,7 @@ struct rollup {
     const struct task *task;
     struct lane_list *missing; /* clients that it runs without, in order */
     size_t next_missing;
-    uint32_t cell_number; /* the number of the visited cell among those of the whole group */
+    uint32_t cell_number; /* the number of the current cell among those of the whole group */
     struct effect *effect;
     int64_t *working; /* balances of the client's cells after the entries so far */
     size_t working_capacity;
@@ -22,7 +22,7 @@ struct rollup {
 enum side { SIDE_OWN = 1, SIDE_OTHER = 2 };
 
 /*
- * Adds a posting to a cell of the visited client. Its number depends only on the group, so that a
+ * Adds a posting to a cell of the current client. Its number depends only on the group, so that a
  * rollup has the same postings whether it is done at once or in parts.
  */
 static bool add_generated_entry(struct rollup *rollup, const struct client *client, enum side side,
@@ -116,6 +116,7 @@ static bool visit_client(struct rollup *rollup, const struct client *client, cel
     for (uint32_t i = 0; i < client->cell_count; i++) {
         rollup->working[i] = rollup->batch->balances[client->first_cell + i];
     }
+    rollup->cell_number = client->group_cell;
     for (uint32_t i = 0; i < client->cell_count; i++, rollup->cell_number++) {
         if (!visit(rollup, client, client->first_cell + i)) {
             return false;
@@ -127,9 +128,6 @@ static bool visit_client(struct rollup *rollup, const struct client *client, cel
 /* Returns true if the rollup includes a member. Called for the members in ascending order. */
 static bool includes_member(struct rollup *rollup, uint32_t member)
 {
-    if (rollup->task->member != NO_INDEX) {
-        return rollup->task->member == member;
-    }
     bool is_missing = rollup->next_missing < rollup->missing->count &&
                       rollup->missing->items[rollup->next_missing] == member;
     rollup->next_missing += is_missing;
@@ -140,11 +138,13 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
 {
     const struct clients *clients = &rollup->batch->plan->clients;
     const struct group *group = &clients->groups[rollup->task->subject];
+    if (rollup->task->member != NO_INDEX) {
+        return visit_client(rollup, &clients->items[rollup->task->member], visit);
+    }
     for (uint32_t i = 0; i < group->member_count; i++) {
         uint32_t member = clients->members[group->first_member + i];
-        if (!includes_member(rollup, member)) {
-            rollup->cell_number += clients->items[member].cell_count;
-        } else if (!visit_client(rollup, &clients->items[member], visit)) {
+        if (includes_member(rollup, member) &&
+            !visit_client(rollup, &clients->items[member], visit)) {
             return false;
         }
     }

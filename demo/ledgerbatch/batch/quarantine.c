@@ -120,7 +120,7 @@ static void add_held_task(struct quarantine *quarantine, struct held_task held)
 
 void quarantine_fail(struct quarantine *quarantine, const struct task *task)
 {
-    add_held_task(quarantine, (struct held_task){ .task = task, .is_listed = true });
+    add_held_task(quarantine, (struct held_task){ .task = *task, .is_listed = true });
 }
 
 static size_t count_lanes(const struct plan *plan, const struct task *task)
@@ -171,7 +171,7 @@ enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *
     enum verdict verdict = find_verdict(quarantine, task, holders->count);
     if (holders->count > 0) {
         bool is_held = verdict == VERDICT_HOLD || verdict == VERDICT_PASS;
-        struct held_task held = { .task = task,
+        struct held_task held = { .task = *task,
                                   .is_listed = is_held && is_regular(quarantine, task) };
         for (size_t i = 0; i < holders->count; i++) {
             lane_list_add(&held.holders, holders->items[i]);
@@ -185,15 +185,15 @@ enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *
 
 static int compare_held(const void *left, const void *right)
 {
-    uint32_t a = ((const struct held_task *)left)->task->seq;
-    uint32_t b = ((const struct held_task *)right)->task->seq;
+    uint32_t a = ((const struct held_task *)left)->task.seq;
+    uint32_t b = ((const struct held_task *)right)->task.seq;
     return (a > b) - (a < b);
 }
 
 /* Returns the earliest failed task that a holder is held for; the task itself if there is none. */
 static uint32_t find_root(const struct quarantine *quarantine, const struct held_task *held)
 {
-    uint32_t root_seq = held->task->seq;
+    uint32_t root_seq = held->task.seq;
     for (size_t i = 0; i < held->holders.count; i++) {
         uint32_t lane_root = quarantine->lanes[held->holders.items[i]].root_seq;
         root_seq = lane_root < root_seq ? lane_root : root_seq;
@@ -226,7 +226,7 @@ static void find_holders(const struct quarantine *quarantine, const struct lane_
     held->holders.count = 0;
     for (size_t i = 0; i < lanes->count; i++) {
         uint32_t lane_root = quarantine->lanes[lanes->items[i]].root_seq;
-        if (lane_root != 0 && lane_root != held->task->seq) {
+        if (lane_root != 0 && lane_root != held->task.seq) {
             lane_list_add(&held->holders, lanes->items[i]);
         }
     }
@@ -235,12 +235,12 @@ static void find_holders(const struct quarantine *quarantine, const struct lane_
 static void settle_task(struct quarantine *quarantine, struct held_task *held)
 {
     struct lane_list lanes = { 0 };
-    plan_lanes(quarantine->plan, held->task, &lanes);
+    plan_lanes(quarantine->plan, &held->task, &lanes);
     if (held->is_listed && held->holders.count > 0) {
         find_holders(quarantine, &lanes, held);
     }
     uint32_t root_seq = find_root(quarantine, held);
-    mark_lanes_held(quarantine, held->is_listed ? &lanes : &held->holders, held->task->seq,
+    mark_lanes_held(quarantine, held->is_listed ? &lanes : &held->holders, held->task.seq,
                     root_seq);
     free(lanes.items);
 }

@@ -29,15 +29,15 @@ struct failure {
 
 /* A task that failed, is held, or ran without some of its lanes. */
 struct held_task {
-    const struct task *task;
+    struct task task;         /* a copy, without its effect */
     struct lane_list holders; /* its lanes that were held before; empty: the task itself failed */
     bool is_listed;           /* it holds all its lanes, and is listed for the user */
 };
 
 /* How a rollup is run if some of its clients are held, but not all: --on-quarantine. */
 enum on_quarantine {
-    ON_QUARANTINE_HOLD,    /* it is held, and so are its other clients */
     ON_QUARANTINE_EXCLUDE, /* it runs without them; its parts for them are made up later */
+    ON_QUARANTINE_HOLD,    /* it is held, and so are its other clients */
     ON_QUARANTINE_FAIL     /* it fails, and its other clients continue; it is run late, for all */
 };
 

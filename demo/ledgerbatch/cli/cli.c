@@ -36,8 +36,8 @@ const char cli_help[] =
     "  --on-failure WHAT        when a transaction fails (hold): hold: what depends on it waits;\n"
     "                           defer: it and later ones of its client are skipped, and posted\n"
     "                           at a retry; all others are posted, month-end rollups are run\n"
-    "  --on-quarantine WHAT     what month-end rollups do while a client is held (hold):\n"
-    "                           hold: wait; exclude: run without it, and make up for it later;\n"
+    "  --on-quarantine WHAT     what month-end rollups do while a client is held (exclude):\n"
+    "                           exclude: run without it, and make up for it later; hold: wait;\n"
     "                           fail: let the others continue, and run at the very end\n"
     "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
     "  --no-overdraft and --fail-on may be repeated.\n"
@@ -163,8 +163,8 @@ static bool take_watch(struct arguments *arguments, struct watch_options *watch,
 
 static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *on_quarantine)
 {
-    static const char *const words[] = { [ON_QUARANTINE_HOLD] = "hold",
-                                         [ON_QUARANTINE_EXCLUDE] = "exclude",
+    static const char *const words[] = { [ON_QUARANTINE_EXCLUDE] = "exclude",
+                                         [ON_QUARANTINE_HOLD] = "hold",
                                          [ON_QUARANTINE_FAIL] = "fail" };
     const char *value = NULL;
     if (!arguments_take_value(arguments, "--on-quarantine", &value)) {
@@ -176,7 +176,7 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
             return true;
         }
     }
-    return arguments_fail(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
+    return arguments_fail(arguments, "--on-quarantine takes exclude, hold or fail, not ", value);
 }
 
 static bool take_on_failure(struct arguments *arguments, bool *defers)
@@ -245,6 +245,7 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         return read;
     }
     if (arguments_is_option(argument, "--on-quarantine")) {
+        run->has_on_quarantine = true;
         return take_on_quarantine(arguments, &run->on_quarantine);
     }
     if (arguments_is_option(argument, "--on-failure")) {
@@ -294,7 +295,7 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
     if (run->watch.is_ascii && !run->watch.is_live) {
         return arguments_fail(arguments, "--ascii is about --live, which is not given", "");
     }
-    if (run->defers && run->on_quarantine != ON_QUARANTINE_HOLD) {
+    if (run->defers && run->has_on_quarantine) {
         return arguments_fail(
             arguments,
             "--on-quarantine is not for --on-failure defer: month-end rollups then "

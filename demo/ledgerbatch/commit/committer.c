@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "batch/cut.h"
 #include "batch/effect.h"
 #include "commit/name_rows.h"
 #include "commit/task_header.h"
@@ -58,6 +59,7 @@ void committer_fini(struct committer *committer)
     free(committer->commodities);
     free(committer->lanes.items);
     free(committer->taken);
+    free(committer->touched);
     buffer_fini(&committer->text);
 }
 
@@ -137,6 +139,7 @@ static void set_cell_dirty(struct committer *committer, uint32_t cell)
     }
 }
 
+/* Two statements of a client without a task between them may come in any order. */
 static void advance_lanes(struct committer *committer, const struct task *task)
 {
     size_t missing_count = task->effect ? task->effect->missing.count : 0;
@@ -152,7 +155,9 @@ static void advance_lanes(struct committer *committer, const struct task *task)
             committer->lane_flags[lane] |= LANE_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
-        committer->last_seqs[lane] = task->seq;
+        if (committer->last_seqs[lane] < task->seq) {
+            committer->last_seqs[lane] = task->seq;
+        }
     }
 }
 
@@ -393,20 +398,76 @@ static bool write_failed(struct committer *committer, const struct task *task)
     return store_put_failed(committer->store, &failed, &committer->problem);
 }
 
-static bool write_rollup(struct committer *committer, const struct task *task)
+static bool put_rollup(struct committer *committer, const struct task *task)
 {
     struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
-    bool written = task->member != NO_INDEX
-                       ? remove_missing(committer, task)
-                       : store_put_transaction(committer->store, &header, &committer->problem) &&
-                             put_missing(committer, task);
+    return store_put_transaction(committer->store, &header, &committer->problem);
+}
+
+static void touch_cut(struct committer *committer, struct cut *cut)
+{
+    if (cut->is_touched) {
+        return;
+    }
+    cut->is_touched = true;
+    committer->touched = memory_grow(committer->touched, &committer->touched_capacity,
+                                     committer->touched_count + 1, sizeof(struct cut *));
+    committer->touched[committer->touched_count++] = cut;
+}
+
+/* Puts the rollup with the first visit. From the second commit on, its client was missing. */
+static bool begin_visit(struct committer *committer, struct task *part)
+{
+    struct cut *cut = part->effect->cut;
+    bool begun = (cut->has_row || put_rollup(committer, cut->task)) &&
+                 (!cut->is_listed || remove_missing(committer, part));
+    cut->has_row = true;
+    cut->unwritten_count--;
+    ((struct visit *)part)->is_written = true;
+    touch_cut(committer, cut);
+    return begun;
+}
+
+/* Lists the clients of cuts that are not written yet. Most cuts are written in one commit. */
+static bool list_unwritten(struct committer *committer)
+{
+    bool listed = true;
+    for (size_t i = 0; i < committer->touched_count; i++) {
+        struct cut *cut = committer->touched[i];
+        bool is_first = !cut->is_listed && cut->unwritten_count > 0;
+        cut->is_touched = false;
+        for (size_t j = 0; is_first && listed && j < cut->count; j++) {
+            struct stored_share missing = { cut->task->seq, cut->visits[j].part.member };
+            listed = cut->visits[j].is_written ||
+                     store_put_missing(committer->store, &missing, &committer->problem);
+        }
+        cut->is_listed |= is_first;
+    }
+    committer->touched_count = 0;
+    return listed;
+}
+
+static bool begin_rollup(struct committer *committer, struct task *task)
+{
+    if (task->effect->cut) {
+        return begin_visit(committer, task);
+    }
+    if (task->member != NO_INDEX) {
+        return remove_missing(committer, task);
+    }
+    return put_rollup(committer, task) && put_missing(committer, task);
+}
+
+static bool write_rollup(struct committer *committer, struct task *task)
+{
+    bool written = begin_rollup(committer, task);
     for (size_t i = 0; written && i < task->effect->count; i++) {
         written = write_entry(committer, task, i, task->kind == TASK_STATEMENT);
     }
     return written;
 }
 
-static bool write_effect(struct committer *committer, const struct task *task)
+static bool write_effect(struct committer *committer, struct task *task)
 {
     switch ((enum outcome)task->outcome) {
     case OUTCOME_POSTED:
@@ -427,13 +488,13 @@ static bool write_effect(struct committer *committer, const struct task *task)
 static bool write_effects(struct committer *committer)
 {
     for (size_t i = 0; i < committer->taken_count; i++) {
-        const struct task *task = committer->taken[i];
+        struct task *task = committer->taken[i];
         if (!write_effect(committer, task)) {
             return false;
         }
         advance_lanes(committer, task);
     }
-    return true;
+    return list_unwritten(committer);
 }
 
 static bool write_balance(struct committer *committer, uint32_t cell)

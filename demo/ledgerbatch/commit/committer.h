@@ -16,6 +16,8 @@ struct committer {
     bool failed;
     struct task **taken; /* those of the next commit */
     size_t taken_count, taken_capacity;
+    struct cut **touched; /* the cuts with visits in the commit that is being made */
+    size_t touched_count, touched_capacity;
     wide *balances;      /* by cell: as committed, or in the commit that is being made */
     uint8_t *cell_flags; /* by cell: CELL_STORED, CELL_DIRTY */
     uint32_t *dirty_cells;

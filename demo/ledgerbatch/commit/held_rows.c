@@ -170,10 +170,10 @@ static bool put_held_task(struct store *store, const struct quarantine *quaranti
                           const struct held_task *held, struct buffer *text,
                           struct problem *problem)
 {
-    struct stored_transaction header = task_header(quarantine->plan, held->task, text);
+    struct stored_transaction header = task_header(quarantine->plan, &held->task, text);
     bool put = store_put_held_task(store, &header, problem);
     for (size_t i = 0; put && i < held->holders.count; i++) {
-        struct stored_share holder = { held->task->seq, held->holders.items[i] };
+        struct stored_share holder = { held->task.seq, held->holders.items[i] };
         put = store_put_holder(store, &holder, problem);
     }
     return put;

@@ -382,6 +382,19 @@ static bool find_groups(struct finder *finder)
     return true;
 }
 
+static void number_group_cells(struct clients *clients)
+{
+    for (size_t i = 0; i < clients->group_count; i++) {
+        const struct group *group = &clients->groups[i];
+        uint32_t next = 0;
+        for (uint32_t j = 0; j < group->member_count; j++) {
+            struct client *client = &clients->items[clients->members[group->first_member + j]];
+            client->group_cell = next;
+            next += client->cell_count;
+        }
+    }
+}
+
 bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
                   struct problem *problem)
 {
@@ -394,6 +407,7 @@ bool clients_find(struct clients *clients, struct book *book, const struct rules
     }
     if (found) {
         number_cells(&finder);
+        number_group_cells(clients);
     }
     free(finder.client_of);
     free(finder.flags);

@@ -24,6 +24,7 @@ struct client {
     struct slice name;
     uint32_t group;
     uint32_t first_cell, cell_count;
+    uint32_t group_cell; /* the number of its first cell among the cells of its group */
 };
 
 struct group {

@@ -196,12 +196,13 @@ static bool print_report(const struct runner *runner, struct problem *problem)
 
 /*
  * Records what is held, and why, for the status command. If rollups are run without held clients,
- * the outputs so far are written.
+ * the outputs so far are written, unless outputs of a closed batch are there.
  */
 static bool record_held(struct runner *runner, struct problem *problem)
 {
     struct quarantine *quarantine = &runner->batch.quarantine;
-    bool excludes_held = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE;
+    bool excludes_held = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE &&
+                         !runner->batch.deferral.is_used && runner->leftovers.deferral_count == 0;
     if (!held_rows_record(runner->store, quarantine, problem) ||
         !(excludes_held ? write_outputs(runner, true, problem)
                         : output_report(runner->store, true, "held", &runner->report, problem))) {

@@ -18,8 +18,9 @@ struct run_options {
     unsigned task_wait_us; /* see --task-wait-us */
     struct patterns fail_on;
     enum on_quarantine on_quarantine;
-    bool defers;        /* --on-failure defer */
-    uint32_t retry_day; /* of deferred transactions; 0: the last day of the batch */
+    bool has_on_quarantine; /* it was given */
+    bool defers;            /* --on-failure defer */
+    uint32_t retry_day;     /* of deferred transactions; 0: the last day of the batch */
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */
     size_t commit_size;         /* about how many tasks share a commit */

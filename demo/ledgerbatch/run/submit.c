@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "batch/batch_task.h"
+#include "batch/cut.h"
 #include "memory.h"
 
 /* How many tasks are submitted in one call. */
@@ -64,7 +65,8 @@ static enum doneness find_doneness(const struct submitter *submitter, const stru
 
 /*
  * Returns true if a task is done in all lanes except those of its parts. *next_part is the index of
- * its first part, and is moved past its parts.
+ * its first part, and is moved past its parts. A later statement may be done for a client before an
+ * earlier one.
  */
 static bool is_left_in_parts(const struct submitter *submitter, const struct task *task,
                              const struct lane_list *lanes, size_t *next_part)
@@ -77,7 +79,8 @@ static bool is_left_in_parts(const struct submitter *submitter, const struct tas
         bool is_part =
             *next_part < leftovers->part_count && part->seq == task->seq && part->member == lane;
         *next_part += is_part;
-        fits = fits && (submitter->last_seqs[lane] >= task->seq) != is_part;
+        bool is_passed = submitter->last_seqs[lane] >= task->seq;
+        fits = fits && (is_passed != is_part || (is_part && task->kind == TASK_STATEMENT));
     }
     return fits;
 }
@@ -152,14 +155,42 @@ static void add_claim(struct submission *submission, uint64_t id, lanepool_mode 
 }
 
 /*
- * Adds a task with its claims. The keys are the numbers of the lanes, and above them one for each
- * group, which the rollups of the group claim EXCLUSIVE: two statements of a group have SHARED
- * claims on their clients, and would otherwise enter the journal in any order. A part of a rollup
- * claims only the lane of its client, EXCLUSIVE.
+ * Returns true if the clients of a task do not wait for one another. A rollup that is held if one
+ * of its clients is, or fails then, must have all of them before it begins. A late one has no task
+ * behind it.
  */
-static void add_submission_task(struct submission *submission, const struct plan *plan,
+static bool is_cut(const struct submitter *submitter, const struct task *task)
+{
+    const struct batch *batch = submitter->batch;
+    return task->kind != TASK_POST && task->member == NO_INDEX &&
+           batch->quarantine.on_quarantine == ON_QUARANTINE_EXCLUDE &&
+           !plan_is_late(batch->plan, task);
+}
+
+static lanepool_task describe_task(const struct submitter *submitter, struct task *task)
+{
+    lanepool_task described = LANEPOOL_TASK_INIT;
+    bool cuts = is_cut(submitter, task);
+    described.context = cuts ? (void *)cut_create(task) : task;
+    described.function = cuts ? batch_cut : batch_task;
+    if (cuts) {
+        described.at_lane = batch_visit;
+        described.cancelled = batch_cut_cancelled;
+        described.release = batch_cut_release;
+    }
+    return described;
+}
+
+/*
+ * Adds a task with its claims. The keys are the numbers of the lanes, and above them one for each
+ * group, which the rollups of the group claim EXCLUSIVE unless they are cuts: two statements of a
+ * group have SHARED claims on their clients, and would otherwise enter the journal in any order. A
+ * part of a rollup claims only the lane of its client, EXCLUSIVE.
+ */
+static void add_submission_task(struct submission *submission, const struct submitter *submitter,
                                 struct task *task)
 {
+    const struct plan *plan = submitter->batch->plan;
     bool is_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
     bool only_reads = is_rollup && task->kind == TASK_STATEMENT;
     lanepool_mode mode = only_reads ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
@@ -167,14 +198,12 @@ static void add_submission_task(struct submission *submission, const struct plan
     for (size_t i = 0; i < submission->lanes.count; i++) {
         add_claim(submission, submission->lanes.items[i], mode);
     }
-    if (is_rollup) {
+    lanepool_task *next = &submission->tasks[submission->task_count];
+    *next = describe_task(submitter, task);
+    if (is_rollup && next->at_lane == NULL) {
         add_claim(submission, (uint64_t)plan_house_lane(plan) + 1 + task->subject,
                   LANEPOOL_EXCLUSIVE);
     }
-    lanepool_task *next = &submission->tasks[submission->task_count];
-    *next = (lanepool_task)LANEPOOL_TASK_INIT;
-    next->function = batch_task;
-    next->context = task;
     next->tag = watch_tag(task, submission->lanes.count);
     next->claim_count = submission->claim_count - first;
     submission->first_claims[submission->task_count++] = first;
@@ -233,7 +262,6 @@ static bool submit_lane_holds(lanepool_pool *pool, const struct batch *batch,
 static void fill_submission(struct submission *submission, const struct submitter *submitter,
                             struct position *position)
 {
-    const struct plan *plan = submitter->batch->plan;
     submission->task_count = 0;
     submission->claim_count = 0;
     while (submission->task_count < SUBMIT_COUNT) {
@@ -241,7 +269,7 @@ static void fill_submission(struct submission *submission, const struct submitte
         if (!task) {
             break;
         }
-        add_submission_task(submission, plan, task);
+        add_submission_task(submission, submitter, task);
     }
     for (size_t i = 0; i < submission->task_count; i++) {
         submission->tasks[i].claims = submission->claims + submission->first_claims[i];
@@ -252,6 +280,17 @@ static void draw_progress(const struct submitter *submitter)
 {
     size_t done = atomic_load_explicit(&submitter->batch->done_count, memory_order_relaxed);
     progress_draw(submitter->progress, "posting", submitter->skipped + done);
+}
+
+/* The pool has not taken the tasks from `first` on. */
+static void drop_tasks(const struct submission *submission, size_t first)
+{
+    for (size_t i = first; i < submission->task_count; i++) {
+        const lanepool_task *task = &submission->tasks[i];
+        if (task->release) {
+            task->release(task->context);
+        }
+    }
 }
 
 /* Submits all tasks of a submission. The pool takes none any more if a commit has failed. */
@@ -266,6 +305,7 @@ static bool submit_tasks(lanepool_pool *pool, const struct submitter *submitter,
         sent += accepted;
         draw_progress(submitter);
         if (status != LANEPOOL_OK && status != LANEPOOL_TIMED_OUT) {
+            drop_tasks(submission, sent);
             return pool_problem(problem, "take a task", status);
         }
     }
@@ -281,7 +321,9 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
     fill_submission(submission, submitter, &position);
     while (good && submission->task_count > 0) {
         good = submit_tasks(pool, submitter, submission, problem);
-        fill_submission(submission, submitter, &position);
+        if (good) {
+            fill_submission(submission, submitter, &position);
+        }
     }
     free(submission->claims);
     free(submission->lanes.items);
