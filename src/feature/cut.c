@@ -64,16 +64,16 @@ static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t count = lanepool_i_lane_table_resolve_numbered(pool, record, task, visits->numbers);
     lanepool_i_visits_begin_routing(task, count);
+    lanepool_i_granted granted = { NULL, NULL, 0 };
     for (uint32_t i = 0; i < count; i++) {
         lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
         entries[i].owner |= LANEPOOL_I_OWNER_CUT;
         uintptr_t link = lanepool_i_link_to(&entries[i].entry, LANEPOOL_I_LINK_WIDE, mode);
-        if (!lanepool_i_lane_append(entries[i].entry.at.lane, link, grants))
-            continue;
-        lanepool_i_task *visitor = lanepool_i_visits_list(task, &entries[i]);
-        if (visitor != NULL)
-            lanepool_i_tasks_add(&grants->ready, visitor);
+        if (lanepool_i_lane_append(entries[i].entry.at.lane, link, grants))
+            lanepool_i_granted_add(&granted, &entries[i]);
     }
+    if (granted.count > 0)
+        lanepool_i_visits_list(task, &granted, &grants->ready);
     lanepool_i_poison_leave_lanes(pool, task, grants);
     if (lanepool_i_visits_end_routing(task))
         make_ready(pool, record, task, grants);
@@ -167,7 +167,7 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     if (calls && PLANTED(PASSED_BEFORE_VISIT)) {
         let_lane_go_on(pool, record, cut, lane);
         (void)call_at_lane(pool, record, cut, visitor);
-        lanepool_i_visits_pass(visits, visitor);
+        lanepool_i_visits_pass(visitor);
         return;
     }
     if (calls && PLANTED(CUT_BEFORE_LAST_VISIT) && visits->left == 1)
@@ -179,7 +179,7 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     }
     if (calls && !PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
-    lanepool_i_visits_pass(visits, visitor);
+    lanepool_i_visits_pass(visitor);
     let_lane_go_on(pool, record, cut, lane);
     if (calls && PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
@@ -224,6 +224,7 @@ static void run_visitor(lanepool_pool *pool, lanepool_i_thread_record *record,
     bool ends;
     do {
         if (!visit_listed(pool, record, cut, visitor, &count)) {
+            lanepool_i_visits_settle(lanepool_i_visits_of(cut), visitor);
             queue_visitor(pool, record, visitor);
             return;
         }

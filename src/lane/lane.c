@@ -95,10 +95,9 @@ static LANEPOOL_I_COLD bool grant_gate(lanepool_i_gate *gate)
 static LANEPOOL_I_COLD void grant_cut(lanepool_i_task *cut, uintptr_t link,
                                       lanepool_i_grants *grants)
 {
-    lanepool_i_task *visitor =
-        lanepool_i_visits_list(cut, (lanepool_i_wide_entry *)lanepool_i_link_entry(link));
-    if (visitor != NULL)
-        lanepool_i_tasks_add(&grants->ready, visitor);
+    lanepool_i_granted granted = { NULL, NULL, 0 };
+    lanepool_i_granted_add(&granted, (lanepool_i_wide_entry *)lanepool_i_link_entry(link));
+    lanepool_i_visits_list(cut, &granted, &grants->ready);
 }
 
 /* Grants an entry of a gate, of a wide tombstone or of a cut. Returns true if it passes. */

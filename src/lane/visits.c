@@ -95,6 +95,7 @@ static void init_visitor(lanepool_i_visitor *visitor, lanepool_i_task *cut)
     block->as.wide = (lanepool_i_wide){ .future = cut->as.wide.future, .tag = cut->as.wide.tag };
     atomic_init(&block->word, word | LANEPOOL_I_WIDE | LANEPOOL_I_CUT | LANEPOOL_I_MESSAGE);
     visitor->at = NULL;
+    visitor->unsettled = 0;
 }
 
 void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count)
@@ -142,16 +143,6 @@ bool lanepool_i_visits_end_routing(lanepool_i_task *cut)
 
 /* --- entries and visitors --- */
 
-static void list_locked(lanepool_i_visits *visits, lanepool_i_wide_entry *entry)
-{
-    store_relaxed(&entry->entry.next, 0);
-    if (visits->first == NULL)
-        visits->first = entry;
-    else
-        store_relaxed(&visits->last->entry.next, (uintptr_t)entry);
-    visits->last = entry;
-}
-
 static lanepool_i_task *activate_locked(lanepool_i_visits *visits)
 {
     lanepool_i_task *visitor = visits->idle;
@@ -162,17 +153,34 @@ static lanepool_i_task *activate_locked(lanepool_i_visits *visits)
     return visitor;
 }
 
-lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_entry *entry)
+/* Adds up to `most` visitors to `ready`. */
+static void activate_up_to_locked(lanepool_i_visits *visits, uint32_t most, lanepool_i_tasks *ready)
+{
+    lanepool_i_task *visitor;
+    for (; most > 0 && (visitor = activate_locked(visits)) != NULL; most--)
+        lanepool_i_tasks_add(ready, visitor);
+}
+
+static void append_granted_locked(lanepool_i_visits *visits, const lanepool_i_granted *granted)
+{
+    if (visits->listed.first == NULL)
+        visits->listed.first = granted->first;
+    else
+        store_relaxed(&visits->listed.last->entry.next, (uintptr_t)granted->first);
+    visits->listed.last = granted->last;
+}
+
+void lanepool_i_visits_list(lanepool_i_task *cut, const lanepool_i_granted *granted,
+                            lanepool_i_tasks *ready)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
-    lanepool_i_task *visitor = NULL;
     lanepool_i_word_lock_lock(&visits->lock);
-    list_locked(visits, entry);
-    bool may_have_more = visits->state != LANEPOOL_I_VISITS_NOT_BEGUN;
-    if (may_have_more || visits->active == 0)
-        visitor = activate_locked(visits);
+    append_granted_locked(visits, granted);
+    if (visits->state != LANEPOOL_I_VISITS_NOT_BEGUN)
+        activate_up_to_locked(visits, granted->count, ready);
+    else if (visits->active == 0)
+        activate_up_to_locked(visits, 1, ready);
     lanepool_i_word_lock_unlock(&visits->lock);
-    return visitor;
 }
 
 bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
@@ -188,13 +196,27 @@ bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
     return ends;
 }
 
+static void settle_locked(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
+{
+    visits->left -= visitor->unsettled;
+    visitor->unsettled = 0;
+}
+
+void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    settle_locked(visits, visitor);
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
 bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
                             lanepool_i_visitor *visitor)
 {
     lanepool_i_word_lock_lock(&visits->lock);
-    lanepool_i_wide_entry *entry = visits->first;
+    settle_locked(visits, visitor);
+    lanepool_i_wide_entry *entry = visits->listed.first;
     if (entry != NULL) {
-        visits->first = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
+        visits->listed.first = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
         visitor->number = visits->numbers[entry - entries_of(cut)];
     }
     lanepool_i_word_lock_unlock(&visits->lock);
@@ -213,13 +235,10 @@ bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
 
 static void activate_for_listed_locked(lanepool_i_visits *visits, lanepool_i_tasks *ready)
 {
-    for (const lanepool_i_wide_entry *entry = visits->first; entry != NULL;
-         entry = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next)) {
-        lanepool_i_task *visitor = activate_locked(visits);
-        if (visitor == NULL)
-            return;
-        lanepool_i_tasks_add(ready, visitor);
-    }
+    for (const lanepool_i_wide_entry *entry = visits->listed.first;
+         entry != NULL && visits->idle != NULL;
+         entry = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next))
+        activate_up_to_locked(visits, 1, ready);
 }
 
 void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
@@ -231,26 +250,25 @@ void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_stat
     lanepool_i_word_lock_unlock(&visits->lock);
 }
 
-static void end_visit_locked(lanepool_i_visits *visits, lanepool_i_visitor *visitor, uintptr_t next)
+static void end_visit(lanepool_i_visitor *visitor, uintptr_t next)
 {
     store_relaxed(&visitor->at->entry.next, next);
     visitor->at = NULL;
     visitor->block.as.wide.count = 0;
-    visits->left--;
+    visitor->unsettled++;
 }
 
-void lanepool_i_visits_pass(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
+void lanepool_i_visits_pass(lanepool_i_visitor *visitor)
 {
-    lanepool_i_word_lock_lock(&visits->lock);
-    end_visit_locked(visits, visitor, LANEPOOL_I_NEXT_PASSED);
-    lanepool_i_word_lock_unlock(&visits->lock);
+    end_visit(visitor, LANEPOOL_I_NEXT_PASSED);
 }
 
 void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code)
 {
     lanepool_i_word_lock_lock(&visits->lock);
-    end_visit_locked(visits, visitor, LANEPOOL_I_NEXT_KEPT);
+    end_visit(visitor, LANEPOOL_I_NEXT_KEPT);
+    settle_locked(visits, visitor);
     if (visits->kept++ == 0) {
         visits->status = status;
         visits->code = code;
@@ -262,8 +280,9 @@ bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor,
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
-    bool retires = visits->first == NULL || PLANTED(VISITOR_SLEEPS);
+    bool retires = visits->listed.first == NULL || PLANTED(VISITOR_SLEEPS);
     *ends = false;
+    settle_locked(visits, visitor);
     if (retires) {
         store_relaxed(&visitor->block.next, visits->idle);
         visits->idle = &visitor->block;
@@ -279,7 +298,7 @@ void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
     for (uint32_t i = 0; i < cut->as.wide.count; i++)
-        list_locked(visits, &entries_of(cut)[i]);
+        lanepool_i_granted_add(&visits->listed, &entries_of(cut)[i]);
     visits->left = cut->as.wide.count;
     visits->kept = 0;
     activate_for_listed_locked(visits, ready);

@@ -21,6 +21,9 @@
  * The cut begins with its first visit, which decides against a cancel. Until then at most one
  * visitor is active. The visits of a cancelled cut only let the lanes go on.
  *
+ * A visitor takes the lock once for each visit: when it takes the next entry, it settles the one
+ * that it has passed. An entry is marked as passed before its lane goes on.
+ *
  * The lock is taken by a thread that advances a lane, whatever other lock it has; no lock is taken
  * under it. Guards: I immutable, L the lock, V the only active visitor of a cut that has not begun.
  */
@@ -34,6 +37,24 @@ typedef enum lanepool_i_visits_state {
     LANEPOOL_I_VISITS_BEGUN,
     LANEPOOL_I_VISITS_CANCELLED /* no `at_lane` is called */
 } lanepool_i_visits_state;
+
+/* Granted entries, linked through `next`. */
+typedef struct lanepool_i_granted {
+    lanepool_i_wide_entry *first;
+    lanepool_i_wide_entry *last; /* not read if `first` is NULL */
+    uint32_t count;
+} lanepool_i_granted;
+
+static inline void lanepool_i_granted_add(lanepool_i_granted *granted, lanepool_i_wide_entry *entry)
+{
+    store_relaxed(&entry->entry.next, 0);
+    if (granted->first == NULL)
+        granted->first = entry;
+    else
+        store_relaxed(&granted->last->entry.next, (uintptr_t)entry);
+    granted->last = entry;
+    granted->count++;
+}
 
 /* Behind the entries of a cut's block. These follow it: the features' room, the visitors, the
  * claims' numbers, and, if features have room, a part for each claim. A *part* is a block that
@@ -50,14 +71,13 @@ typedef struct lanepool_i_visits {
     bool is_routed;                /* L: all entries are in their lanes */
     bool is_counted;               /* L: the cut has been counted as ready */
     bool has_called;               /* W: the function was called */
-    uint32_t left;                 /* L: entries that wait, are listed or are visited */
-    uint32_t active;               /* L: visitors that are ready or run */
-    uint32_t kept;                 /* L */
-    int code;                      /* L: of the round's first failed visit */
-    lanepool_status status;        /* L: of that visit */
-    lanepool_i_wide_entry *first;  /* L: the listed entries */
-    lanepool_i_wide_entry *last;   /* L: not read if `first` is NULL */
-    lanepool_i_task *idle;         /* L: visitors that are not active, linked through `next` */
+    uint32_t left;             /* L: entries that wait, are listed, are visited or not settled */
+    uint32_t active;           /* L: visitors that are ready or run */
+    uint32_t kept;             /* L */
+    int code;                  /* L: of the round's first failed visit */
+    lanepool_status status;    /* L: of that visit */
+    lanepool_i_granted listed; /* L: its count is not kept */
+    lanepool_i_task *idle;     /* L: visitors that are not active, linked through `next` */
 } lanepool_i_visits;
 
 /* A visitor. */
@@ -66,6 +86,7 @@ typedef struct lanepool_i_visitor {
     lanepool_i_wide_entry entry; /* V: the copy */
     lanepool_i_wide_entry *at;   /* V: the entry that it visits, or NULL */
     uint32_t number;             /* V: of the claim */
+    uint32_t unsettled;          /* V: entries that it has passed, and `left` still counts */
 } lanepool_i_visitor;
 
 /* In `next` of an entry that has been visited, or that its cut has left. */
@@ -148,8 +169,9 @@ lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut,
 void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count);
 /* Ends the routing. Returns true if the cut is ready. */
 bool lanepool_i_visits_end_routing(lanepool_i_task *cut);
-/* Lists a granted entry. Returns a visitor, which the caller makes ready, or NULL. */
-lanepool_i_task *lanepool_i_visits_list(lanepool_i_task *cut, lanepool_i_wide_entry *entry);
+/* Lists granted entries, at least one, and adds visitors for them to `ready`. */
+void lanepool_i_visits_list(lanepool_i_task *cut, const lanepool_i_granted *granted,
+                            lanepool_i_tasks *ready);
 /* The cut leaves a poisoned lane that it waits in. The entry then names the lane `instead`. Returns
  * true if the cut is ready. Role's holder. */
 bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
@@ -162,7 +184,9 @@ bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
 void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
                                lanepool_i_tasks *ready);
 /* The visitor has ended its visit. The caller releases the lane of an entry that is passed. */
-void lanepool_i_visits_pass(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
+void lanepool_i_visits_pass(lanepool_i_visitor *visitor);
+/* Settles what the visitor has passed, which is then queued. */
+void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
 void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code);
 /* Makes a visitor idle. Returns false if entries are listed: it must go on. If the round has ended,
