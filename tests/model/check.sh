@@ -82,6 +82,16 @@ deep -O0 -DSTOPPERS=1 -DWORKERS=2
 deep -O0 -DSTOPPERS=1 -DQUIESCE=1
 END_BOUNDS
         ;;
+    visits)
+        cat <<'END_BOUNDS'
+-O0 -DCANCEL=1
+-O0 -DFAILS=2
+-O0 -DFAILS=1 -DRETRIES=0 -DCANCEL=1
+-O0 -DLEAVES=2 -DCANCEL=1
+-O0 -DFAILS=1 -DLEAVES=1 -DCANCEL=1
+-O0 -DVISITORS=3 -DWORKERS=3
+END_BOUNDS
+        ;;
     *)
         echo "no model $model" >&2
         return 1
@@ -139,6 +149,12 @@ planted_errors() {
         echo "-DPLANTED=6 -DSTOPPERS=1 -DQUIESCE=1"
         echo "-DPLANTED=7 -DSTOPPERS=1 -DSUBMITTERS=0 -DCALLER=1"
         echo "-DPLANTED=8 -DSTOPPERS=1 -DQUIESCE=1"
+        ;;
+    visits)
+        for number in 1 2 3 4 5 6 8; do
+            echo "-DPLANTED=$number"
+        done
+        echo "-DPLANTED=7 -DLEAVES=3"
         ;;
     esac
 }
