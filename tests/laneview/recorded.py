@@ -70,7 +70,7 @@ def check_poisoned(views):
     check(parked == [again["time"] - park["time"]] == [figures["poisoned_ns"]], f"B was poisoned for {parked}")
     for command in ("record", "compare"):
         options = ("--layout", "worker", "-o", "x.rec") if command == "record" else ()
-        views.wrong("laneview: poisoned needs lanes per key: its tasks have retries, then poison or at-poison",
+        views.wrong("laneview: poisoned needs lanes per key: it has cuts, retries, then poison or at-poison",
                     command, "poisoned", *options)  # fmt: skip
 
 

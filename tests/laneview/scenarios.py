@@ -28,7 +28,7 @@ WRONG = [
     ("client A\ntask A", 2, "it must be said for how long: for TIME"),
     ("client A\ntask A for", 2, "a word is missing after for"),
     ("client A\ntask A during 5ms", 2,
-     "expected for, label, every, fails, retries, delay, then or at-poison, not during"),
+     "expected for, visit, label, every, fails, retries, delay, then or at-poison, not during"),
     ("client A\ntask A for 5ms fails", 2, "a word is missing after fails"),
     ("client A\ntask A for 5ms fails often", 2, "not a number from 1 to 1000: often"),
     ("client A\ntask A for 5ms fails 0", 2, "not a number from 1 to 1000: 0"),
@@ -45,14 +45,24 @@ WRONG = [
     ("client A\nresolve B retry", 2, "there is no client of this name: B"),
     ("client A B\ntask A for 5ms fails 1 then poison\ntask B for 5ms fails 1\nresolve B skip", 4,
      "no task of this client before is parked (then poison): B"),
-    ("client A B\ntask A,B for 5ms", 2, "a task over several clients is a rollup"),
+    ("client A B\ntask A,B for 5ms", 2, "a task over several clients is a rollup or a cut"),
     ("client A B\nrollup A for 5ms", 2, "a rollup needs more than one client"),
     ("client A B\nrollup A,A for 5ms", 2, "claimed twice: A"),
     ("client A B\nrollup A,B:exclusive for 5ms", 2,
      "after a client only :shared or :commuting may follow, not :exclusive"),
+    ("client A B\ncut A,B for 5ms", 2, "it must be said how long a visit takes: visit TIME"),
+    ("client A B\ncut A,B visit 1ms", 2, "it must be said for how long: for TIME"),
+    ("client A B\ncut A,B visit slowly for 5ms", 2, "not a time such as 20ms: slowly"),
+    ("client A B\ncut A:shared,B:commuting visit 1ms for 5ms", 2,
+     "a cut cannot claim a client :commuting: B"),
+    ("client A B\ncut each visit 1ms for 5ms", 2, "a cut needs clients: cut CLIENTS visit TIME"),
+    ("client A B\ncut * visit 1ms for 5ms at-poison go-without", 2,
+     "a cut waits in poisoned lanes: at-poison wait"),
+    ("client A B\nrollup * visit 1ms for 5ms", 2, "visit is for cuts"),
+    ("client A\ntask A for 5ms visit 1ms", 2, "visit is for cuts"),
     ("task each for 5ms", 1, "there are no clients yet"),
-    ("repeat 3", 1, "expected: repeat NUMBER task|rollup ..."),
-    ("client A\nrepeat x task A for 5ms", 2, "expected: repeat NUMBER task|rollup ..."),
+    ("repeat 3", 1, "expected: repeat NUMBER task|rollup|cut ..."),
+    ("client A\nrepeat x task A for 5ms", 2, "expected: repeat NUMBER task|rollup|cut ..."),
     ("client A\nrepeat 999999 task A for 5ms every 1ms", 2, "more than 1000000 steps"),
     ("after", 1, "expected: after TIME, such as after 5ms"),
     ("after lunch", 1, "expected: after TIME, such as after 5ms"),
@@ -76,9 +86,12 @@ rollup A,B for 1ms at-poison go-without
 rollup A,B for 1ms at-poison wait
 task A for 1ms fails 1 then go-on
 resolve B drop
+cut * visit 2ms for 3ms label totals
+repeat 2 cut A:shared,B visit 1ms for 0ms every 4ms
+cut C1 for 1ms visit 9us
 """
 GOOD_STEPS = """\
-3 workers, lanes per worker, 5 clients, 18 tasks
+3 workers, lanes per worker, 5 clients, 22 tasks
 task A for 20 ms label post
 rollup A:shared,C2 for 1.5 s label close
 task A for 300 us
@@ -101,6 +114,12 @@ rollup A,B for 1 ms at-poison go-without
 rollup A,B for 1 ms
 task A for 1 ms fails 1
 resolve B drop
+cut A,B,C1,C2,C3 visit 2 ms for 3 ms label totals
+cut A:shared,B visit 1 ms for 0
+after 4 ms
+cut A:shared,B visit 1 ms for 0
+after 4 ms
+cut C1 visit 9 us for 1 ms
 """
 
 

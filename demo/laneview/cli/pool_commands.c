@@ -102,7 +102,7 @@ static bool check_layout(const struct cli *cli, const struct scenario *scenario,
         cli->command == CLI_COMPARE || scenario->layout == LANEPOOL_PER_WORKER;
     return !has_lanes_per_worker || !scenario_needs_lanes_per_key(scenario) ||
            problem_set(problem, EXIT_CODE_INPUT,
-                       "%s needs lanes per key: its tasks have retries, then poison or at-poison",
+                       "%s needs lanes per key: it has cuts, retries, then poison or at-poison",
                        cli->file);
 }
 

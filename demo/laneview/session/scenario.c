@@ -98,8 +98,8 @@ static bool read_clients(struct scenario_reader *reader)
 
 static bool is_submission(const struct scenario_reader *reader, size_t at)
 {
-    return at < reader->word_count &&
-           (strcmp(reader->words[at], "task") == 0 || strcmp(reader->words[at], "rollup") == 0);
+    const char *word = at < reader->word_count ? reader->words[at] : "";
+    return strcmp(word, "task") == 0 || strcmp(word, "rollup") == 0 || strcmp(word, "cut") == 0;
 }
 
 static bool read_repeat(struct scenario_reader *reader)
@@ -107,7 +107,7 @@ static bool read_repeat(struct scenario_reader *reader)
     unsigned times;
     if (!is_submission(reader, 2) ||
         !scenario_read_number(reader->words[1], SCENARIO_STEPS_MAX, &times)) {
-        return scenario_fail_at_line(reader, "expected: repeat NUMBER task|rollup ...", "");
+        return scenario_fail_at_line(reader, "expected: repeat NUMBER task|rollup|cut ...", "");
     }
     return scenario_read_submission(reader, 2, times);
 }
@@ -250,7 +250,7 @@ bool scenario_needs_lanes_per_key(const struct scenario *scenario)
     bool found = false;
     for (size_t i = 0; i < scenario->step_count && !found; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        found = step->failure.retries > 0 || step->failure.is_parked ||
+        found = step->is_cut || step->failure.retries > 0 || step->failure.is_parked ||
                 step->at_poison != LANEPOOL_AT_POISON_WAIT;
     }
     return found;

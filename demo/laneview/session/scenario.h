@@ -36,6 +36,8 @@ enum scenario_step_kind {
 struct scenario_step {
     enum scenario_step_kind kind;
     uint64_t duration_ns;            /* how long the task runs, or the pause lasts */
+    bool is_cut;                     /* the task is a cut: it visits its clients */
+    uint64_t visit_ns;               /* of a cut: how long each visit takes */
     unsigned tag;                    /* 0: the task has no label */
     size_t first_claim, claim_count; /* of scenario->claims */
     struct scenario_failure failure;
@@ -67,8 +69,8 @@ void scenario_fini(struct scenario *scenario);
 /* Whether a step submits a task that claims a client. */
 bool scenario_claims(const struct scenario *scenario, const struct scenario_step *step, size_t key);
 
-/* Returns true if a task may be retried or parked, or does not wait in poisoned lanes. Only
- * pools with lanes per key can run such scenarios. */
+/* Returns true if a task is a cut, may be retried or parked, or does not wait in poisoned lanes.
+ * Only pools with lanes per key can run such scenarios. */
 bool scenario_needs_lanes_per_key(const struct scenario *scenario);
 
 /* The words of a scenario for each lanepool_at_poison, and for each lanepool_resolution. */

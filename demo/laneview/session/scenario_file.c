@@ -121,13 +121,16 @@ static void describe_step(struct text *text, const struct scenario *scenario,
         text_add(text, " %s\n", scenario_resolutions[step->resolution]);
         return;
     }
-    text_add(text, "%s", step->claim_count > 1 ? "rollup" : "task");
+    text_add(text, "%s", step->is_cut ? "cut" : step->claim_count > 1 ? "rollup" : "task");
     for (size_t i = 0; i < step->claim_count; i++) {
         const struct scenario_claim *claim = &scenario->claims[step->first_claim + i];
         const char *key = scenario->keys[claim->key];
         text_add(text, "%s", i > 0 ? "," : " ");
         text_add_clean(text, key, strlen(key));
         text_add(text, "%s", mode_suffixes[claim->mode]);
+    }
+    if (step->is_cut) {
+        text_add(text, " visit %s", units_format(number, step->visit_ns));
     }
     text_add(text, " for %s", units_format(number, step->duration_ns));
     describe_failure(text, step);

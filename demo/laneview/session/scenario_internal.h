@@ -35,7 +35,7 @@ bool scenario_read_key(struct scenario_reader *reader, const char *name, size_t 
 
 bool scenario_add_step(struct scenario_reader *reader, const struct scenario_step *step);
 
-/* Reads task|rollup ... from the word `at` on. Its tasks are submitted `times` times. */
+/* Reads task|rollup|cut ... from the word `at` on. Its tasks are submitted `times` times. */
 bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigned times);
 
 #endif

@@ -6,13 +6,13 @@
 #include "session/scenario_internal.h"
 
 #define TIMES_MAX 1000
-#define PAIRS     "expected for, label, every, fails, retries, delay, then or at-poison, not "
+#define PAIRS     "expected for, visit, label, every, fails, retries, delay, then or at-poison, not "
 
 /* A statement that submits, as it is being read. */
 struct submission {
     struct scenario_step step;
     bool for_each; /* one task for each client */
-    bool has_duration, has_delay, has_end;
+    bool has_duration, has_visit, has_delay, has_end;
     uint64_t every_ns; /* the pause after each repetition */
     unsigned times;
 };
@@ -170,6 +170,10 @@ static bool read_pair(struct scenario_reader *reader, struct submission *submiss
         submission->has_duration = true;
         return read_time(reader, value, &submission->step.duration_ns);
     }
+    if (strcmp(word, "visit") == 0) {
+        submission->has_visit = true;
+        return read_time(reader, value, &submission->step.visit_ns);
+    }
     if (strcmp(word, "every") == 0) {
         return read_time(reader, value, &submission->every_ns);
     }
@@ -208,6 +212,45 @@ static bool add_submissions(struct scenario_reader *reader, struct submission *s
     return true;
 }
 
+/* Refuses what a pool refuses of a cut. */
+static bool check_cut(struct scenario_reader *reader, const struct submission *submission)
+{
+    const struct scenario_step *step = &submission->step;
+    if (!submission->has_visit) {
+        return scenario_fail_at_line(reader, "it must be said how long a visit takes: visit TIME",
+                                     "");
+    }
+    if (step->claim_count == 0) {
+        return scenario_fail_at_line(reader, "a cut needs clients: cut CLIENTS visit TIME", "");
+    }
+    for (size_t i = 0; i < step->claim_count; i++) {
+        const struct scenario_claim *claim = &reader->scenario->claims[step->first_claim + i];
+        if (claim->mode == LANEPOOL_COMMUTING) {
+            return scenario_fail_at_line(reader, "a cut cannot claim a client :commuting: ",
+                                         reader->scenario->keys[claim->key]);
+        }
+    }
+    return step->at_poison == LANEPOOL_AT_POISON_WAIT ||
+           scenario_fail_at_line(reader, "a cut waits in poisoned lanes: at-poison wait", "");
+}
+
+/* Refuses claims that do not fit the statement. */
+static bool check_claims(struct scenario_reader *reader, const struct submission *submission,
+                         bool is_rollup)
+{
+    if (submission->step.is_cut) {
+        return check_cut(reader, submission);
+    }
+    if (submission->has_visit) {
+        return scenario_fail_at_line(reader, "visit is for cuts", "");
+    }
+    if (is_rollup && submission->step.claim_count < 2) {
+        return scenario_fail_at_line(reader, "a rollup needs more than one client", "");
+    }
+    return is_rollup || submission->step.claim_count <= 1 ||
+           scenario_fail_at_line(reader, "a task over several clients is a rollup or a cut", "");
+}
+
 /* Refuses combinations that mean nothing. */
 static bool check_submission(struct scenario_reader *reader, const struct submission *submission,
                              bool is_rollup)
@@ -216,11 +259,8 @@ static bool check_submission(struct scenario_reader *reader, const struct submis
     if (!submission->has_duration) {
         return scenario_fail_at_line(reader, "it must be said for how long: for TIME", "");
     }
-    if (is_rollup && submission->step.claim_count < 2) {
-        return scenario_fail_at_line(reader, "a rollup needs more than one client", "");
-    }
-    if (!is_rollup && submission->step.claim_count > 1) {
-        return scenario_fail_at_line(reader, "a task over several clients is a rollup", "");
+    if (!check_claims(reader, submission, is_rollup)) {
+        return false;
     }
     if (failure->fails == 0 && (failure->retries > 0 || submission->has_end)) {
         return scenario_fail_at_line(reader,
@@ -238,6 +278,7 @@ bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigne
     bool is_rollup = strcmp(reader->words[at], "rollup") == 0;
     struct submission submission = { .times = times };
     submission.step.first_claim = reader->scenario->claim_count;
+    submission.step.is_cut = strcmp(reader->words[at], "cut") == 0;
     at++;
     if (at < reader->word_count && strcmp(reader->words[at], "for") != 0 &&
         !read_claims(reader, &submission, reader->words[at++])) {

@@ -51,6 +51,14 @@ static int run_task_body(lanepool_run *run, void *context)
     return task->attempts++ < task->step->failure.fails;
 }
 
+static int visit_lane(lanepool_run *run, void *context, size_t index)
+{
+    const struct session_task *task = context;
+    (void)run, (void)index;
+    sleep_for(task->session, task->visit_ns);
+    return 0;
+}
+
 /* --- submitting --- */
 
 static uint64_t scale_time(const struct session *session, uint64_t ns)
@@ -79,6 +87,7 @@ static bool submit_task(struct session *session, const struct scenario_step *ste
         session->claims[i] = lanepool_claim_of(lanepool_key_id(claim->key), claim->mode);
     }
     task.function = run_task_body;
+    task.at_lane = step->is_cut ? visit_lane : NULL;
     task.context = &session->tasks[step - session->scenario->steps];
     task.claims = session->claims;
     task.claim_count = step->claim_count;
@@ -251,9 +260,11 @@ static void make_tasks(struct session *session)
     session->tasks = memory_zeroed(scenario->step_count, sizeof *session->tasks);
     for (size_t i = 0; i < scenario->step_count; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        session->tasks[i] = (struct session_task){
-            .session = session, .step = step, .duration_ns = scale_time(session, step->duration_ns)
-        };
+        session->tasks[i] =
+            (struct session_task){ .session = session,
+                                   .step = step,
+                                   .duration_ns = scale_time(session, step->duration_ns),
+                                   .visit_ns = scale_time(session, step->visit_ns) };
         most_claims = step->claim_count > most_claims ? step->claim_count : most_claims;
     }
     session->claims = memory_zeroed(most_claims, sizeof *session->claims);

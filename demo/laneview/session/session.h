@@ -14,11 +14,11 @@
 
 struct session;
 
-/* The context of a task's function. */
+/* The context of a task's function and visits. */
 struct session_task {
     struct session *session;
     const struct scenario_step *step;
-    uint64_t duration_ns;
+    uint64_t duration_ns, visit_ns;
     unsigned attempts; /* made so far; not atomic, because attempts follow one another */
 };
 
