@@ -274,7 +274,8 @@ typedef enum lanepool_event_type {
                                      see LANEPOOL_EVENT_SHARED] */
     LANEPOOL_EVENT_ARRIVE = 4,  /**< a task that waited in a lane now heads it; a rollup is latched
                                      there while it waits elsewhere [object: the lane] */
-    LANEPOOL_EVENT_READY = 5,   /**< every lane is granted: the task waits for a worker only */
+    LANEPOOL_EVENT_READY = 5,   /**< every lane is granted, or a cut has made all of its visits: the
+                                     task waits for a worker only */
     LANEPOOL_EVENT_START = 6,   /**< its function is called */
     LANEPOOL_EVENT_END = 7,     /**< its function has returned [detail: a lanepool_status] */
     LANEPOOL_EVENT_RELEASE = 8, /**< the task leaves a lane [object: the lane; detail:
@@ -292,12 +293,16 @@ typedef enum lanepool_event_type {
                                      retried [detail: a lanepool_status] */
     LANEPOOL_EVENT_PARK = 15,   /**< the last attempt has failed, and the task is parked: READY
                                      follows if it is retried, or END [detail: a lanepool_status] */
+    LANEPOOL_EVENT_VISIT = 16,  /**< a cut's `at_lane` is called for a lane [object: the lane] */
+    LANEPOOL_EVENT_VISITED = 17, /**< that call has returned; RELEASE follows, unless it has failed
+                                     [object: the lane; detail: a lanepool_status] */
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */
 #define LANEPOOL_EVENT_SHARED    ((uint32_t)1) /**< the claim is SHARED */
 #define LANEPOOL_EVENT_GRANTED   ((uint32_t)2) /**< at once: no ARRIVE follows */
 #define LANEPOOL_EVENT_COMMUTING ((uint32_t)4) /**< the claim is COMMUTING */
+#define LANEPOOL_EVENT_CUT       ((uint32_t)8) /**< the task is a cut: it is never latched */
 
 /** Returns the claim's lanepool_mode. @param detail Of an ENTER event. */
 static inline uint32_t lanepool_event_mode(uint32_t detail)
@@ -307,10 +312,11 @@ static inline uint32_t lanepool_event_mode(uint32_t detail)
     return (detail & LANEPOOL_EVENT_SHARED) != 0 ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
 }
 
-/** In the detail of LANEPOOL_EVENT_RELEASE: released while it runs, or cancelled before it ran. */
+/** In the detail of LANEPOOL_EVENT_RELEASE: released while it runs, by a cut after its visit, or
+ * cancelled before it ran. */
 #define LANEPOOL_EVENT_EARLY ((uint32_t)1)
 
-/** `object_type` of ENTER, ARRIVE, RELEASE and NAME: what `object` identifies. */
+/** `object_type` of ENTER, ARRIVE, VISIT, VISITED, RELEASE and NAME: what `object` identifies. */
 typedef enum lanepool_event_lane {
     LANEPOOL_EVENT_LANE_ID = 1,      /**< a 64-bit number's lane: `object` is the number */
     LANEPOOL_EVENT_LANE_POINTER = 2, /**< an address's lane: `object` is the address */
@@ -413,14 +419,15 @@ typedef struct lanepool_times_row {
     lanepool_durations waiting; /**< behind others in this lane; for a tag from ROUTE to READY */
     lanepool_durations latched; /**< rollups at the head of this lane that waited elsewhere; for a
                                      tag from the first arrival on */
-    lanepool_durations ready;   /**< for a worker; again before each attempt */
-    lanepool_durations running; /**< from START to END; all attempts, without the time between */
+    lanepool_durations ready; /**< for a worker; again before each attempt; before a cut's visit */
+    lanepool_durations running; /**< from START to END; all attempts, without the time between. Of a
+                                     cut in this lane: each visit */
     uint64_t reserved[4];       /**< 0 */
 } lanepool_times_row;
 
 /** The time of all workers together, in nanoseconds. */
 typedef struct lanepool_times_workers {
-    uint64_t running_ns;      /**< running tasks */
+    uint64_t running_ns;      /**< running tasks, and making visits of cuts */
     uint64_t idle_ns;         /**< asleep, no routed task waiting or ready */
     uint64_t idle_blocked_ns; /**< asleep, some waiting in lanes, none ready */
     uint64_t idle_ready_ns;   /**< asleep, some ready: being woken */

@@ -33,7 +33,8 @@ LANEPOOL_C_BEGIN
 /** The state of a task. */
 typedef enum lanepool_replay_state {
     LANEPOOL_REPLAY_SUBMITTED = 0, /**< submitted, and not routed yet */
-    LANEPOOL_REPLAY_WAITING = 1,   /**< for lanes; it may be latched in some */
+    LANEPOOL_REPLAY_WAITING = 1,   /**< for lanes, in some of which it may be latched; of a cut:
+                                        until it has made all of its visits */
     LANEPOOL_REPLAY_READY = 2,     /**< waits for a worker only */
     LANEPOOL_REPLAY_RUNNING = 3,   /**< its function was called, and has not returned */
     LANEPOOL_REPLAY_RETRYING = 4,  /**< an attempt has failed, and the next one is not due yet */
@@ -61,6 +62,7 @@ typedef struct lanepool_replay_task {
     uint64_t ticket;             /**< its number in the acceptance order */
     bool has_ticket;             /**< it was routed */
     bool gone;                   /**< it is over and in no lane; see LANEPOOL_REPLAY_TASKS */
+    bool is_cut;                 /**< it is a cut: it is latched in no lane */
     uint32_t tag;                /**< as submitted; 0 if its ROUTE was not seen */
     uint32_t status;             /**< ENDED: a lanepool_status */
     uint64_t submission;         /**< its submission, as in events */
@@ -93,8 +95,11 @@ typedef struct lanepool_replay_entry {
     uint64_t object;      /**< as in its event */
     uint8_t object_type;  /**< as in its event */
     uint8_t mode;         /**< the claim's lanepool_mode */
+    uint16_t visitor;     /**< of a cut: the thread of the latest visit, as in events */
     uint64_t enter_ns;    /**< when it entered */
     uint64_t arrive_ns;   /**< when it was granted */
+    uint64_t visit_ns;    /**< of a cut: when the latest visit began */
+    uint64_t visited_ns;  /**< of a cut: when that visit ended */
     uint64_t release_ns;  /**< when it was released; without a grant: given up */
     size_t next_of_task;  /**< the next entry of its task, or NONE */
     size_t next_of_lane;  /**< the next entry that there ever was in its lane, or NONE. Only with
@@ -121,8 +126,9 @@ typedef struct lanepool_replay_lane {
 
 /** A worker. */
 typedef struct lanepool_replay_worker {
-    size_t task; /**< the task that it runs (the innermost, if it waits inside one), or NONE */
-    bool asleep; /**< it sleeps */
+    size_t task;  /**< the task that it runs (the innermost, if it waits inside one), or NONE */
+    bool asleep;  /**< it sleeps */
+    size_t visit; /**< the entry of a cut that it visits, perhaps inside `task`, or NONE */
     uint64_t reserved[1]; /**< 0 */
 } lanepool_replay_worker;
 
@@ -139,12 +145,15 @@ typedef struct lanepool_replay {
     size_t worker_count;                   /**< their number */
     size_t asleep;                         /**< workers that sleep */
     size_t latched;                        /**< granted entries of rollups that are WAITING */
+    size_t to_visit;                       /**< granted entries of cuts whose visit has not begun */
+    size_t visits;                         /**< visits of cuts that have begun and not ended */
     size_t counts[LANEPOOL_REPLAY_STATES]; /**< tasks in each state */
     size_t first[LANEPOOL_REPLAY_STATES];  /**< the first task that reached each state, or NONE */
     size_t last[LANEPOOL_REPLAY_STATES];   /**< the last one, or NONE */
     size_t task;                           /**< the task of the last event, or NONE */
     lanepool_replay_state before;          /**< the state of that task before the event */
-    size_t entry;         /**< the entry that the last event added, granted or released, or NONE */
+    size_t entry;         /**< the entry that the last event added, granted or released, or of which
+                               it began or ended a visit; or NONE */
     uint64_t reserved[4]; /**< 0 */
 } lanepool_replay;
 

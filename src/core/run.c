@@ -37,13 +37,10 @@ static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *t
 }
 
 /* Decides what the turn of a task with CUT is for. */
-static LANEPOOL_I_COLD lanepool_i_outcome take_turn(lanepool_pool *pool,
-                                                    lanepool_i_thread_record *record,
+static LANEPOOL_I_COLD lanepool_i_outcome take_turn(const lanepool_pool *pool,
                                                     lanepool_i_task *task, lanepool_i_ending *end)
 {
     lanepool_i_turn turn = pool->slots.cut->turn(task, &end->result);
-    if (turn == LANEPOOL_I_TURN_ENDED)
-        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
     if (turn == LANEPOOL_I_TURN_VISITS)
         return LANEPOOL_I_VISITS;
     return turn == LANEPOOL_I_TURN_CALL ? LANEPOOL_I_CALLED : LANEPOOL_I_ENDED;
@@ -91,8 +88,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
         return LANEPOOL_I_WAS_CANCELLED;
     if (lanepool_i_future_phase(end->future) == LANEPOOL_I_PHASE_RUNNING) {
         lanepool_i_expiry_started(end->future);
-        return (word & LANEPOOL_I_CUT) != 0 ? take_turn(pool, record, task, end)
-                                            : LANEPOOL_I_CALLED;
+        return (word & LANEPOOL_I_CUT) != 0 ? take_turn(pool, task, end) : LANEPOOL_I_CALLED;
     }
     end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);

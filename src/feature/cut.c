@@ -115,6 +115,7 @@ static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                         lanepool_i_visitor *visitor)
 {
+    const lanepool_i_lane *lane = visitor->entry.entry.at.lane;
     lanepool_run run;
     for (size_t i = 0; pool->slots.begin_visit[i] != NULL; i++)
         pool->slots.begin_visit[i]->begin_visit(
@@ -122,7 +123,10 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
             visitor->number);
     lanepool_i_run_push(&run, pool, record, &visitor->block);
     record->callbacks++;
+    lanepool_i_lane_trace_visit(lane, LANEPOOL_EVENT_VISIT, cut, LANEPOOL_OK, record->ring);
     int code = lanepool_i_visits_of(cut)->at_lane(&run, cut->context, visitor->number);
+    lanepool_i_lane_trace_visit(lane, LANEPOOL_EVENT_VISITED, cut,
+                                code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, record->ring);
     record->callbacks--;
     lanepool_i_run_pop(record, &run);
     return code;
@@ -244,6 +248,15 @@ static void begin_round(lanepool_pool *pool, lanepool_i_thread_record *record, l
     lanepool_i_count_grants(record, grants);
 }
 
+/* The thread has ended inside the call. */
+static void keep_abandoned(const lanepool_i_thread_record *record, lanepool_i_task *cut,
+                           lanepool_i_visitor *visitor)
+{
+    lanepool_i_lane_trace_visit(visitor->entry.entry.at.lane, LANEPOOL_EVENT_VISITED, cut,
+                                LANEPOOL_ABANDONED, record->ring);
+    lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, LANEPOOL_ABANDONED, 0);
+}
+
 static void run_visits(lanepool_pool *pool, lanepool_i_thread_record *record,
                        lanepool_i_task *block, bool is_abandoned, lanepool_i_grants *grants)
 {
@@ -254,8 +267,7 @@ static void run_visits(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
     lanepool_i_visitor *visitor = (lanepool_i_visitor *)block;
     if (is_abandoned)
-        lanepool_i_visits_keep(lanepool_i_visits_of(block->context), visitor, LANEPOOL_ABANDONED,
-                               0);
+        keep_abandoned(record, block->context, visitor);
     run_visitor(pool, record, visitor, grants);
 }
 

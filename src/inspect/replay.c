@@ -14,14 +14,14 @@ void lanepool_replay_clear(lanepool_replay *seen)
     lanepool_i_replay *replay = (lanepool_i_replay *)seen;
     lanepool_i_table_clear(&replay->table);
     seen->task_count = seen->entry_count = seen->lane_count = replay->name_count = 0;
-    seen->latched = 0;
+    seen->latched = seen->to_visit = seen->visits = 0;
     seen->task = seen->entry = NONE;
     for (size_t i = 0; i < STATES; i++) {
         seen->counts[i] = 0;
         seen->first[i] = seen->last[i] = NONE;
     }
     for (size_t i = 0; i < seen->worker_count; i++)
-        replay->workers[i].task = NONE;
+        replay->workers[i].task = replay->workers[i].visit = NONE;
     replay->gone_tasks = replay->free_tasks = NONE;
     replay->free_entries = replay->free_lanes = NONE;
 }
@@ -110,6 +110,8 @@ static size_t feed_route(lanepool_i_replay *replay, const lanepool_event *event)
 static void feed_enter(lanepool_i_replay *replay, size_t task, const lanepool_event *event)
 {
     lanepool_i_replay_advance(replay, task, LANEPOOL_REPLAY_WAITING);
+    if ((event->detail & LANEPOOL_EVENT_CUT) != 0)
+        lanepool_i_replay_note_cut(replay, task);
     size_t entry = lanepool_i_replay_find_entry(replay, task, event);
     bool is_added = entry == NONE;
     if (is_added) {
@@ -146,6 +148,8 @@ static void feed_start(lanepool_i_replay *replay, size_t task, const lanepool_ev
     replay->tasks[task].start_ns = replay->seen.time_ns;
     replay->tasks[task].thread = event->thread;
     lanepool_i_replay_grant_all(replay, task);
+    if (replay->tasks[task].is_cut)
+        lanepool_i_replay_release_all(replay, task); /* a RELEASE may have been missed */
     if (event->thread < LANEPOOL_EVENT_OUTSIDE)
         lanepool_i_replay_push_run(replay, event->thread, task);
 }
@@ -184,6 +188,26 @@ static void feed_release(lanepool_i_replay *replay, size_t task, const lanepool_
     replay->seen.entry = lanepool_i_replay_release(replay, entry) ? entry : NONE;
 }
 
+static void feed_visit(lanepool_i_replay *replay, size_t task, const lanepool_event *event)
+{
+    lanepool_i_replay_advance(replay, task, LANEPOOL_REPLAY_WAITING);
+    lanepool_i_replay_wait_again(replay, task);
+    if (replay->tasks[task].state != LANEPOOL_REPLAY_WAITING)
+        return;
+    lanepool_i_replay_note_cut(replay, task);
+    size_t entry = lanepool_i_replay_find_entry(replay, task, event);
+    if (entry == NONE)
+        entry = lanepool_i_replay_add_entry(replay, task, event, true);
+    (void)lanepool_i_replay_grant(replay, entry);
+    if (replay->entries[entry].release_ns != UNSEEN)
+        return;
+    replay->seen.entry = entry;
+    if (event->type == LANEPOOL_EVENT_VISIT)
+        lanepool_i_replay_visit(replay, entry, event->thread);
+    else
+        lanepool_i_replay_note_visited(replay, entry);
+}
+
 static void feed_task_event(lanepool_i_replay *replay, size_t task, const lanepool_event *event)
 {
     switch ((lanepool_event_type)event->type) {
@@ -208,6 +232,10 @@ static void feed_task_event(lanepool_i_replay *replay, size_t task, const lanepo
     case LANEPOOL_EVENT_RETRY:
     case LANEPOOL_EVENT_PARK:
         lanepool_i_replay_fail(replay, task, event);
+        break;
+    case LANEPOOL_EVENT_VISIT:
+    case LANEPOOL_EVENT_VISITED:
+        feed_visit(replay, task, event);
         break;
     case LANEPOOL_EVENT_CANCEL:
         lanepool_i_replay_give_up(replay, task);
@@ -252,6 +280,16 @@ static void apply_event(lanepool_i_replay *replay, const lanepool_event *event)
     }
 }
 
+/* Ends the visit that a worker still makes: the event shows that its VISITED was missed. */
+static void end_missed_visit(lanepool_i_replay *replay, const lanepool_event *event)
+{
+    size_t visit = replay->workers[event->thread].visit;
+    bool has_ended = event->type == LANEPOOL_EVENT_SLEEP || event->type == LANEPOOL_EVENT_START ||
+                     event->type == LANEPOOL_EVENT_VISIT;
+    if (visit != NONE && has_ended)
+        lanepool_i_replay_end_visit(replay, visit);
+}
+
 /* Every event of a worker except SLEEP shows that it is awake. */
 static void note_worker(lanepool_i_replay *replay, const lanepool_event *event)
 {
@@ -261,6 +299,7 @@ static void note_worker(lanepool_i_replay *replay, const lanepool_event *event)
     replay->seen.asleep -= worker->asleep;
     worker->asleep = event->type == LANEPOOL_EVENT_SLEEP;
     replay->seen.asleep += worker->asleep;
+    end_missed_visit(replay, event);
 }
 
 static bool reserve_worker(lanepool_i_replay *replay, uint16_t thread)
@@ -272,7 +311,8 @@ static bool reserve_worker(lanepool_i_replay *replay, uint16_t thread)
                                  sizeof *replay->workers))
         return false;
     while (seen->worker_count <= thread)
-        replay->workers[seen->worker_count++] = (lanepool_replay_worker){ .task = NONE };
+        replay->workers[seen->worker_count++] =
+            (lanepool_replay_worker){ .task = NONE, .visit = NONE };
     return true;
 }
 

@@ -165,7 +165,7 @@ static void link_to_task(lanepool_i_replay *replay, size_t index)
         return;
     task->lane_count++;
     /* Only the second lane shows that the task is a rollup. */
-    if (task->lane_count == 2 && task->state == LANEPOOL_REPLAY_WAITING)
+    if (task->lane_count == 2 && task->state == LANEPOOL_REPLAY_WAITING && !task->is_cut)
         replay->seen.latched += task->arrived;
 }
 
@@ -184,6 +184,8 @@ size_t lanepool_i_replay_add_entry(lanepool_i_replay *replay, size_t task,
                                  .object_type = event->object_type,
                                  .enter_ns = at_head ? UNSEEN : replay->seen.time_ns,
                                  .arrive_ns = UNSEEN,
+                                 .visit_ns = UNSEEN,
+                                 .visited_ns = UNSEEN,
                                  .release_ns = UNSEEN,
                                  .next_of_task = NONE,
                                  .next_of_lane = NONE };
@@ -198,6 +200,8 @@ bool lanepool_i_replay_release(lanepool_i_replay *replay, size_t index)
     lanepool_replay_entry *entry = &replay->entries[index];
     if (entry->release_ns != UNSEEN)
         return false;
+    lanepool_i_replay_end_visit(replay, index);
+    replay->seen.to_visit -= lanepool_i_replay_is_to_visit(replay, index);
     entry->release_ns = replay->seen.time_ns;
     replay->tasks[entry->task].open--;
     if (entry->lane != NONE)
@@ -231,7 +235,9 @@ bool lanepool_i_replay_grant(lanepool_i_replay *replay, size_t index)
         return false;
     entry->arrive_ns = replay->seen.time_ns;
     task->arrived++;
-    replay->seen.latched += task->state == LANEPOOL_REPLAY_WAITING && task->lane_count > 1;
+    replay->seen.to_visit += lanepool_i_replay_is_to_visit(replay, index);
+    replay->seen.latched +=
+        task->state == LANEPOOL_REPLAY_WAITING && task->lane_count > 1 && !task->is_cut;
     if (entry->lane != NONE) {
         replay->lanes[entry->lane].waiting--;
         give_up_before(replay, index);
@@ -244,6 +250,13 @@ void lanepool_i_replay_grant_all(lanepool_i_replay *replay, size_t task)
     size_t entry = replay->tasks[task].first_entry;
     for (; entry != NONE; entry = replay->entries[entry].next_of_task)
         lanepool_i_replay_grant(replay, entry);
+}
+
+void lanepool_i_replay_release_all(lanepool_i_replay *replay, size_t task)
+{
+    size_t entry = replay->tasks[task].first_entry;
+    for (; entry != NONE; entry = replay->entries[entry].next_of_task)
+        lanepool_i_replay_release(replay, entry);
 }
 
 /* --- who waits for whom --- */

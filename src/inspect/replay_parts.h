@@ -66,6 +66,9 @@ void lanepool_i_replay_push_run(lanepool_i_replay *replay, size_t worker, size_t
 /* Takes a task off its worker. The tasks that run inside it are over, too: their END was missed. */
 void lanepool_i_replay_pop_run(lanepool_i_replay *replay, size_t task);
 
+/* A retried cut waits again until it has made its visits. */
+void lanepool_i_replay_wait_again(lanepool_i_replay *replay, size_t task);
+
 /* Without LANEPOOL_REPLAY_TASKS: frees a task with the next event if it is over and in no lane. */
 void lanepool_i_replay_drop_if_over(lanepool_i_replay *replay, size_t task);
 void lanepool_i_replay_free_gone(lanepool_i_replay *replay);
@@ -92,5 +95,27 @@ bool lanepool_i_replay_release(lanepool_i_replay *replay, size_t entry);
 /* Grants all entries of a task. A task that is ready has been granted everywhere, even if events
  * were missed. */
 void lanepool_i_replay_grant_all(lanepool_i_replay *replay, size_t task);
+/* Releases all entries of a task. */
+void lanepool_i_replay_release_all(lanepool_i_replay *replay, size_t task);
+
+/* --- visits --- */
+
+/* Returns true if a cut has been granted an entry and has not begun to visit its lane. */
+bool lanepool_i_replay_is_to_visit(const lanepool_i_replay *replay, size_t entry);
+
+/* An event shows that the task is a cut. */
+void lanepool_i_replay_note_cut(lanepool_i_replay *replay, size_t task);
+
+/* A visit begins. */
+void lanepool_i_replay_visit(lanepool_i_replay *replay, size_t entry, uint16_t thread);
+
+/* Ends the visit that is being made, if any. */
+void lanepool_i_replay_end_visit(lanepool_i_replay *replay, size_t entry);
+
+/* A visit has ended, also if its begin was missed. */
+void lanepool_i_replay_note_visited(lanepool_i_replay *replay, size_t entry);
+
+/* Ends all visits of a task. */
+void lanepool_i_replay_end_visits(lanepool_i_replay *replay, size_t task);
 
 #endif

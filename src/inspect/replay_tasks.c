@@ -75,7 +75,8 @@ size_t lanepool_i_replay_task_of(lanepool_i_replay *replay, uint64_t ticket)
 
 static size_t count_latched(const lanepool_replay_task *task)
 {
-    return task->state == LANEPOOL_REPLAY_WAITING && task->lane_count > 1 ? task->arrived : 0;
+    bool may_be_latched = task->lane_count > 1 && !task->is_cut;
+    return task->state == LANEPOOL_REPLAY_WAITING && may_be_latched ? task->arrived : 0;
 }
 
 /* Tasks that are over have no list. */
@@ -83,6 +84,8 @@ static void set_state(lanepool_i_replay *replay, size_t index, lanepool_replay_s
 {
     lanepool_replay_task *task = &replay->tasks[index];
     replay->seen.latched -= count_latched(task);
+    if (state != LANEPOOL_REPLAY_WAITING)
+        lanepool_i_replay_end_visits(replay, index);
     replay->seen.counts[task->state]--;
     replay->seen.counts[state]++;
     if (task->state < LANEPOOL_REPLAY_ENDED)
@@ -106,6 +109,17 @@ bool lanepool_i_replay_advance(lanepool_i_replay *replay, size_t index, lanepool
         task->failed.ready_ns = replay->seen.time_ns;
     set_state(replay, index, state);
     return true;
+}
+
+void lanepool_i_replay_wait_again(lanepool_i_replay *replay, size_t index)
+{
+    lanepool_replay_task *task = &replay->tasks[index];
+    bool has_failed =
+        task->state == LANEPOOL_REPLAY_RETRYING || task->state == LANEPOOL_REPLAY_PARKED;
+    if (has_failed)
+        task->failed.ready_ns = replay->seen.time_ns; /* its READY was missed */
+    if (has_failed || task->state == LANEPOOL_REPLAY_READY)
+        set_state(replay, index, LANEPOOL_REPLAY_WAITING);
 }
 
 static void note_failed_attempt(lanepool_replay_task *task, uint64_t now_ns, uint16_t thread)
@@ -144,9 +158,7 @@ void lanepool_i_replay_give_up(lanepool_i_replay *replay, size_t task)
         set_state(replay, task, LANEPOOL_REPLAY_CANCELLED);
         lanepool_i_replay_pop_run(replay, task);
     }
-    size_t entry = replay->tasks[task].first_entry;
-    for (; entry != NONE; entry = replay->entries[entry].next_of_task)
-        lanepool_i_replay_release(replay, entry);
+    lanepool_i_replay_release_all(replay, task);
 }
 
 /* --- workers --- */

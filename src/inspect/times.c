@@ -118,12 +118,14 @@ static void add_duration(struct row *row, enum phase phase, uint64_t ns)
     lanepool_i_histogram_add(histograms[phase], ns);
 }
 
-/* Adds a duration to the task's tag and to each of its lanes. */
+/* Adds a duration to the task's tag and to each of the lanes that it has. */
 static void add_to_all(const lanepool_times *times, const lanepool_replay_task *task,
                        enum phase phase, uint64_t ns)
 {
     const lanepool_replay_entry *entries = times->replay->entries;
     add_duration(find_row(times, task->tag, IS_TAG), phase, ns);
+    if (task->is_cut)
+        return; /* its function has no lane */
     for (size_t i = task->first_entry; i != LANEPOOL_REPLAY_NONE; i = entries[i].next_of_task)
         if (is_lane(entries[i].object_type))
             add_duration(find_row(times, entries[i].object, entries[i].object_type), phase, ns);
@@ -141,14 +143,26 @@ static bool note_entry(lanepool_times *times, const lanepool_replay_entry *entry
     return true;
 }
 
-/* A task with one lane is never latched. */
+/* A visit begins or ends. A later visit of the same lane is a retry. */
+static void note_visit(const lanepool_times *times, const lanepool_event *event,
+                       const lanepool_replay_entry *entry)
+{
+    struct row *row = find_row(times, entry->object, entry->object_type);
+    if (event->type == LANEPOOL_EVENT_VISITED && entry->visit_ns != UNSEEN)
+        add_duration(row, RUNNING, entry->visited_ns - entry->visit_ns);
+    else if (event->type == LANEPOOL_EVENT_VISIT && entry->arrive_ns != UNSEEN &&
+             times->replay->tasks[entry->task].failed_count == 0)
+        add_duration(row, READY, entry->visit_ns - entry->arrive_ns);
+}
+
+/* A task with one lane is never latched, and a cut neither. */
 static void note_ready(const lanepool_times *times, const lanepool_replay_task *task)
 {
     const lanepool_replay_entry *entries = times->replay->entries;
     uint64_t first_ns = UNSEEN;
     struct row *tag = find_row(times, task->tag, IS_TAG);
     add_duration(tag, WAITING, task->ready_ns - task->route_ns);
-    if (task->lane_count < 2)
+    if (task->lane_count < 2 || task->is_cut)
         return;
     for (size_t i = task->first_entry; i != LANEPOOL_REPLAY_NONE; i = entries[i].next_of_task) {
         if (entries[i].arrive_ns == UNSEEN || !is_lane(entries[i].object_type))
@@ -161,6 +175,17 @@ static void note_ready(const lanepool_times *times, const lanepool_replay_task *
         add_duration(tag, LATCHED, task->ready_ns - first_ns);
 }
 
+/* Returns true if a task waits in a lane. A cut that has been granted all of its lanes waits in
+ * none, although it is WAITING. */
+static bool some_wait(const lanepool_replay *replay)
+{
+    size_t i = replay->first[LANEPOOL_REPLAY_WAITING];
+    while (i != LANEPOOL_REPLAY_NONE && replay->tasks[i].is_cut &&
+           replay->tasks[i].arrived == replay->tasks[i].entry_count)
+        i = replay->tasks[i].next;
+    return i != LANEPOOL_REPLAY_NONE;
+}
+
 /* Adds the time since the latest event, in which nothing changed, to the workers' times. */
 static void add_passed_time(lanepool_times *times, uint64_t now_ns)
 {
@@ -168,12 +193,13 @@ static void add_passed_time(lanepool_times *times, uint64_t now_ns)
     uint64_t last_ns = replay->time_ns;
     uint64_t passed = last_ns != 0 && now_ns > last_ns ? now_ns - last_ns : 0;
     uint64_t *idle = &times->workers.idle_ns;
-    if (replay->counts[LANEPOOL_REPLAY_READY] > 0)
+    if (replay->counts[LANEPOOL_REPLAY_READY] + replay->to_visit > 0)
         idle = &times->workers.idle_ready_ns;
-    else if (replay->counts[LANEPOOL_REPLAY_WAITING] > 0)
+    else if (some_wait(replay))
         idle = &times->workers.idle_blocked_ns;
     *idle += passed * replay->asleep;
-    times->workers.running_ns += passed * replay->counts[LANEPOOL_REPLAY_RUNNING];
+    times->workers.running_ns +=
+        passed * (replay->counts[LANEPOOL_REPLAY_RUNNING] + replay->visits);
 }
 
 /* Adds what the event completed. The times of a task whose ROUTE was missed are left out. */
@@ -191,12 +217,18 @@ static bool add_completed(lanepool_times *times, const lanepool_event *event)
     case LANEPOOL_EVENT_ARRIVE:
         return replay->entry == LANEPOOL_REPLAY_NONE ||
                note_entry(times, &replay->entries[replay->entry]);
+    case LANEPOOL_EVENT_VISIT:
+    case LANEPOOL_EVENT_VISITED:
+        if (replay->entry != LANEPOOL_REPLAY_NONE)
+            note_visit(times, event, &replay->entries[replay->entry]);
+        return true;
     case LANEPOOL_EVENT_READY:
-        if (is_new_state && replay->before == LANEPOOL_REPLAY_WAITING)
+        if (is_new_state && replay->before == LANEPOOL_REPLAY_WAITING && task->failed_count == 0)
             note_ready(times, task);
         return true;
     case LANEPOOL_EVENT_START:
-        if (is_new_state && replay->before == LANEPOOL_REPLAY_READY)
+        if (is_new_state && replay->before == LANEPOOL_REPLAY_READY &&
+            !(task->is_cut && task->failed_count > 0))
             add_to_all(times, task, READY,
                        task->start_ns -
                            (task->failed_count > 0 ? task->failed.ready_ns : task->ready_ns));

@@ -55,7 +55,8 @@ void lanepool_i_lane_write_event(const lanepool_i_lane *lane, lanepool_event_typ
 {
     uint32_t flags = granted;
     if (type == LANEPOOL_EVENT_ENTER)
-        flags |= lanepool_i_mode_event_flags(lanepool_i_link_mode(link));
+        flags |= lanepool_i_mode_event_flags(lanepool_i_link_mode(link)) |
+                 (lanepool_i_link_is_of_cut(link) ? LANEPOOL_EVENT_CUT : 0);
     lanepool_i_trace_at(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
                         lanepool_i_lane_type(lane), flags);
 }

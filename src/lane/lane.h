@@ -93,6 +93,12 @@ static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
     return (lanepool_i_entry *)(link & LANEPOOL_I_LINK_ENTRY);
 }
 
+static inline bool lanepool_i_link_is_of_cut(uintptr_t link)
+{
+    const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
+    return (link & LANEPOOL_I_LINK_WIDE) != 0 && (entry->owner & LANEPOOL_I_OWNER_CUT) != 0;
+}
+
 static inline lanepool_i_task *lanepool_i_link_task(uintptr_t link)
 {
     if ((link & LANEPOOL_I_LINK_WIDE) == 0)
@@ -191,6 +197,15 @@ static inline void lanepool_i_lane_trace(const lanepool_i_lane *lane, lanepool_e
 {
     if (lanepool_i_records(ring, type))
         lanepool_i_lane_write_event(lane, type, link, granted, ring);
+}
+
+/* Records that a cut's visit of the lane begins or ends. */
+static inline void lanepool_i_lane_trace_visit(const lanepool_i_lane *lane,
+                                               lanepool_event_type type, const lanepool_i_task *cut,
+                                               lanepool_status status, lanepool_i_ring *ring)
+{
+    lanepool_i_trace_at(ring, type, cut, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
+                        (uint32_t)status);
 }
 
 /* Records that the lane is released by a task that has not ended, or by a tombstone. */

@@ -122,6 +122,8 @@ static void fire_probe(lanepool_event_type type, uint64_t ticket, uint64_t objec
         PROBE(NAME, name)
         PROBE(RETRY, retry)
         PROBE(PARK, park)
+        PROBE(VISIT, visit)
+        PROBE(VISITED, visited)
 #undef PROBE
     }
 #else

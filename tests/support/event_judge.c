@@ -15,7 +15,9 @@ struct entry {
     uint32_t mode;
     bool arrived;
     bool released;
-    bool avoided; /* left before it was granted, because the lane was poisoned */
+    bool avoided;    /* left before it was granted, because the lane was poisoned */
+    bool is_visited; /* a call of at_lane goes on */
+    bool passed;     /* such a call has succeeded */
 };
 
 struct task {
@@ -25,6 +27,7 @@ struct task {
     uint32_t entry_count;
     uint32_t waiting; /* entries that are not granted yet */
     bool ready, started, ended, cancelled;
+    bool is_cut;
     bool has_failed; /* at least once; it may have been retried or parked since */
     bool left_early; /* left a lane early: it must have been cancelled, which is the next event */
     bool heir_cancelled; /* a receiver was cancelled that was accepted during its run */
@@ -211,6 +214,7 @@ static void enter(struct event_judge *judge, const lanepool_event *event)
                              .type = event->object_type,
                              .mode = lanepool_event_mode(event->detail) };
     task->waiting++;
+    task->is_cut |= (event->detail & LANEPOOL_EVENT_CUT) != 0;
     if ((event->detail & LANEPOOL_EVENT_GRANTED) != 0) {
         arrive(judge, task, entry);
     }
@@ -250,7 +254,7 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     struct lane *lane = find_lane(judge, entry);
 
     bool early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
-    bool gives_up = early && task->started;
+    bool gives_up = early && (task->started || entry->passed);
 
     note(judge, !entry->released, "a task leaves a lane twice");
     if (early && avoids(task, entry, lane)) {
@@ -265,6 +269,40 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
         return;
     }
     find_lane(judge, entry)->holders[entry->mode]--;
+}
+
+/* --- visits --- */
+
+/* A retried cut is ready before it visits the lanes again, and once more afterwards. */
+static void visit(struct event_judge *judge, const lanepool_event *event)
+{
+    struct task *task = find_task(judge, event->task);
+    struct entry *entry = find_entry(judge, task, event);
+
+    note(judge, task->is_cut && !task->started && !task->ended, "a visit by no cut, or too late");
+    note(judge, !task->ready || task->has_failed, "a visit after the cut became ready");
+    task->ready = false;
+    if (event->type == LANEPOOL_EVENT_VISIT) {
+        note(judge, entry->arrived && !entry->released && !entry->passed && !entry->is_visited,
+             "a visit of a lane that the cut does not have, or twice");
+        entry->is_visited = true;
+        return;
+    }
+    note(judge, entry->is_visited && !entry->released, "a visit ends that has not begun");
+    entry->is_visited = false;
+    entry->passed = event->detail == LANEPOOL_OK;
+}
+
+static bool has_made_visits(const struct task *task, bool all_passed)
+{
+    for (uint32_t i = 0; i < task->entry_count; i++) {
+        const struct entry *entry = &task->entries[i];
+
+        if (entry->is_visited || (all_passed && !(entry->passed && entry->released))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* --- steps --- */
@@ -291,29 +329,33 @@ static void step(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_READY:
         note(judge, !task->ready && task->waiting == 0,
              "ready twice, or before every entry is granted");
+        note(judge, !task->is_cut || has_made_visits(task, false), "a cut is ready too early");
         task->ready = true;
         break;
     case LANEPOOL_EVENT_START:
+        note(judge, !task->is_cut || has_made_visits(task, true), "a cut starts in a lane");
         note(judge, task->ready && !task->started && !task->cancelled,
              "a start before the task is ready, twice, or after a cancel");
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
         note(judge,
-             (task->started || task->has_failed || event->detail == LANEPOOL_POISONED) &&
+             (task->started || task->has_failed || task->is_cut ||
+              event->detail == LANEPOOL_POISONED) &&
                  !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
         task->ended = true;
         task->has_failed |= event->detail == LANEPOOL_FAILED;
         break;
     case LANEPOOL_EVENT_RETRY:
-        note(judge, task->started && !task->ended, "a retry without a start");
+        note(judge, (task->started || task->is_cut) && !task->ended, "a retry without a start");
         task->ready = false;
         task->started = false;
         task->has_failed = true;
         break;
     case LANEPOOL_EVENT_PARK: /* its delay may have been cut short */
-        note(judge, task->has_failed || (task->started && !task->ended), "parked without a start");
+        note(judge, task->has_failed || ((task->started || task->is_cut) && !task->ended),
+             "parked without a start");
         poison(judge, task);
         task->ready = false;
         task->started = false;
@@ -359,6 +401,10 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_ARRIVE:
         task = find_task(judge, event->task);
         arrive(judge, task, find_entry(judge, task, event));
+        break;
+    case LANEPOOL_EVENT_VISIT:
+    case LANEPOOL_EVENT_VISITED:
+        visit(judge, event);
         break;
     case LANEPOOL_EVENT_RELEASE:
         leave(judge, event);

@@ -72,6 +72,7 @@ void recording_add(struct recording *recording, const lanepool_event *events, si
 static bool is_about_lane(const lanepool_event *event)
 {
     return event->type == LANEPOOL_EVENT_ENTER || event->type == LANEPOOL_EVENT_ARRIVE ||
+           event->type == LANEPOOL_EVENT_VISIT || event->type == LANEPOOL_EVENT_VISITED ||
            event->type == LANEPOOL_EVENT_RELEASE || event->type == LANEPOOL_EVENT_NAME;
 }
 
@@ -98,7 +99,7 @@ static const char *check_lane(const struct recording *recording, const lanepool_
 
 const char *recording_check(const struct recording *recording, const lanepool_event *event)
 {
-    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_PARK) {
+    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_VISITED) {
         return "not a type of event";
     }
     if (event->time_ns < recording->zero_ns) {
