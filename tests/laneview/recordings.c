@@ -126,7 +126,7 @@ Test(recordings, what_is_written_while_events_come_is_read_again)
         expect(strcmp(recording_lane_name(&found, LANEPOOL_EVENT_LANE_ID, 0x0102030405060708),
                       "A \\xff client") == 0);
         expect(!recording_lane_name(&found, LANEPOOL_EVENT_LANE_ID, 1));
-        expect(!found.is_cut);
+        expect(!found.ends_early);
         recording_fini(&found);
     }
     recording_fini(&made);

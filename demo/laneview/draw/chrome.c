@@ -317,7 +317,7 @@ void chrome_write(struct text *json, const struct model *model)
              "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"missed events\":%llu,"
              "\"ends early\":%s},\"traceEvents\":[",
              (unsigned long long)model->recording->missed,
-             model->recording->is_cut ? "true" : "false");
+             model->recording->ends_early ? "true" : "false");
     add_metadata(&trace, "process_name", WORKERS_PID, 0, "workers");
     add_metadata(&trace, "process_name", LANES_PID, 0, "lanes");
     for (unsigned i = 0; i < model->recording->worker_count; i++) {

@@ -51,7 +51,7 @@ static void add_title(struct svg_canvas *canvas, const struct svg_options *optio
     if (recording->missed > 0) {
         text_add(&facts, "; %llu events were missed", (unsigned long long)recording->missed);
     }
-    if (recording->is_cut) {
+    if (recording->ends_early) {
         text_add(&facts, "; the recording ends early");
     }
     if (canvas->lane_count < canvas->model->replay->lane_count) {

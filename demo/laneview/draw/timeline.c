@@ -260,7 +260,7 @@ static void add_legend(struct text *text, const struct sheet *sheet)
         text_add(text, "%llu events were missed\n",
                  (unsigned long long)sheet->model->recording->missed);
     }
-    if (sheet->model->recording->is_cut) {
+    if (sheet->model->recording->ends_early) {
         text_add(text, "the recording ends early\n");
     }
 }

@@ -77,7 +77,7 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
     char number[UNITS_TEXT_SIZE];
     text_add(text, "%zu tasks in %s; %llu events missed%s\n", model->replay->task_count,
              units_format(number, model->now), (unsigned long long)model->recording->missed,
-             model->recording->is_cut ? "; the recording ends early" : "");
+             model->recording->ends_early ? "; the recording ends early" : "");
     add_column_heads(text, "lane");
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group(text, &stats->lanes[i]);
@@ -169,8 +169,9 @@ void stats_write_json(struct text *json, const struct stats *stats, const struct
         "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\"poisoned_ns\":%llu,"
         "\"attempts\":%zu,\"failed_attempts\":%zu,\"retries\":%zu,\"parked\":%zu,\n\"lanes\":[",
         model->replay->task_count, (unsigned long long)model->now,
-        (unsigned long long)model->recording->missed, model->recording->is_cut ? "true" : "false",
-        (unsigned long long)stats->latched_ns, (unsigned long long)stats->latched_waiting_ns,
+        (unsigned long long)model->recording->missed,
+        model->recording->ends_early ? "true" : "false", (unsigned long long)stats->latched_ns,
+        (unsigned long long)stats->latched_waiting_ns,
         (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),
         (unsigned long long)stats->poisoned_ns, stats->attempts, stats->failed_attempts,
         stats->retries, stats->parked_count);

@@ -28,7 +28,7 @@ struct recording {
     lanepool_layout layout;
     uint64_t zero_ns;           /* the earliest possible time of an event */
     uint64_t missed;            /* events that were overwritten before they were read */
-    bool is_cut;                /* the file has no end: its writer was stopped */
+    bool ends_early;            /* the file has no end: its writer was stopped */
     char *tags[RECORDING_TAGS]; /* owned, clean; NULL: no name */
     struct recording_lane *lanes;
     size_t lane_count, lane_capacity;

@@ -233,7 +233,7 @@ static bool read_open_records(struct reader *reader)
             return false;
         }
     }
-    reader->recording->is_cut = true;
+    reader->recording->ends_early = true;
     return true;
 }
 
