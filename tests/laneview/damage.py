@@ -16,12 +16,14 @@ COMMANDS = (("timeline",), ("svg",), ("chrome",), ("stats",), ("stats", "--json"
 # One record that is wrong, and what is said to it.
 WRONG = [
     (record(5, 0), "not a type of event"),
-    (record(5, 16), "not a type of event"),
+    (record(5, 18), "not a type of event"),
     (record(5, schedule.START, 2**40), "not a ticket"),
     (record(5, schedule.START, 1, thread=2), "on a worker that is not there"),
     (record(5, schedule.ROUTE, 1, 1, 256), "not a tag"),
     (record(5, schedule.ENTER, 1, 1), "not a type of lane"),
     (record(5, schedule.ENTER, 1, 1, object_type=9), "not a type of lane"),
+    (record(5, schedule.VISIT, 1, 1), "not a type of lane"),
+    (record(5, schedule.VISITED, 1, 1, object_type=9), "not a type of lane"),
     (record(5, schedule.ENTER, 1, 2, object_type=schedule.WORKER),
      "the lane of a worker that is not there"),
     (record(5, schedule.NAME, 1, 2, 64, object_type=schedule.BYTES),
@@ -121,7 +123,7 @@ def check_flips(views, contents, header_size, flips, chance):
                 damaged[at] ^= 1 << chance.randrange(8)
             else:  # bytes where small numbers stand: other tickets, objects, types
                 place = header_size + (at - header_size) // 32 * 32
-                damaged[place + chance.choice((8, 16, 24, 30, 31))] = chance.randint(0, 15)
+                damaged[place + chance.choice((8, 16, 24, 30, 31))] = chance.randint(0, 17)
         views.write("flipped.rec", bytes(damaged))
         shown += check_result(views, COMMANDS[number % len(COMMANDS)], "flipped.rec",
                               f"flip {number}")  # fmt: skip
@@ -146,7 +148,8 @@ def main():
     options = parser.parse_args()
     print("seed", options.seed)
     chance = random.Random(options.seed)
-    pools = [schedule.seed(), schedule.seed("worker"), schedule.overlapping(), schedule.poisoned()]
+    pools = [schedule.seed(), schedule.seed("worker"), schedule.overlapping(), schedule.poisoned(),
+             schedule.cut()]
     check_wrong(views)
     small = schedule.Pool(1)
     small.submit(0, "A,B", schedule.MS, "close")

@@ -89,6 +89,30 @@ def check_failures(views):
          (15 + 3 * 10 + 40 + 8 + 15 + 15 + 5) * MS, "workers are busy while tasks run")  # fmt: skip
 
 
+def check_cut(views):
+    """A lane is busy with the cut while that visits it, and is never latched."""
+    schedule.cut().write(views.path / "cut.rec")
+    figures = load(views, "cut.rec")
+    check_measures(figures)
+    same([figures["latched_ns"], figures["latched_waiting_ns"]], [0, 0], "latched")
+    for name, longest in (("A", 10), ("B", 30), ("C", 6)):
+        lane = group(figures, "lanes", name)
+        same(lane["running"]["count"], 2 if name == "C" else 3, f"{name} runs tasks and has a visit")
+        same(lane["running"]["max_ns"], longest * MS, f"the longest in {name}")
+        same(sum(b["count"] for b in lane["running"]["histogram"] if b["below_ns"] == 2**21), 1,
+             f"a visit of 2 ms in {name}")  # fmt: skip
+        same(lane["latched"]["count"], 0, f"latched in {name}")
+    same(group(figures, "lanes", "C")["waiting"]["max_ns"], 2 * MS + WAKING, "#6 waits for the visit only")
+    totals = group(figures, "tags", "totals")
+    same([totals["running"]["count"], totals["running"]["max_ns"]], [1, 5 * MS], "its function runs")
+    same(totals["waiting"]["max_ns"], 32 * MS + ROUTING + WAKING, "when all lanes have been visited")
+    same(sum(worker["busy_ns"] for worker in figures["workers"]),
+         (10 + 30 + 3 * 2 + 5 + 8 + 4 + 6) * MS, "workers are busy with visits, too")  # fmt: skip
+    for worker in figures["workers"]:
+        same(sum(worker[k] for k in worker if k.endswith("_ns")), figures["duration_ns"],
+             "what a worker does adds up")  # fmt: skip
+
+
 def check_percentiles(views):
     pool = schedule.Pool(1)
     for i in range(1, 201):
@@ -123,6 +147,7 @@ def main():
     views = Views()
     check_latch(views)
     check_failures(views)
+    check_cut(views)
     check_percentiles(views)
     check_steals_and_missed(views)
     check_cut_off(views)

@@ -39,6 +39,10 @@ def main():
     for milliseconds in (15, 60):
         draw(views.text("dot", "--at", f"{milliseconds}ms", "poisoned.rec"))
 
+    schedule.cut().write(views.path / "cut.rec")
+    for moment in ("5us", "1ms", "11ms", "20ms", "31ms", "34ms"):
+        draw(views.text("dot", "--at", moment, "cut.rec"))
+
     schedule.hot().write(views.path / "hot.rec")
     check("and " in draw(views.text("dot", "--at", "12ms", "hot.rec")), "long queues are cut")
     draw(views.text("dot", "--at", "9ns", pictures.check_hostile_names(views)))

@@ -76,6 +76,39 @@ def check_failures(views):
     check(b"url(#parked)" not in views.run("svg", "seed.rec").stdout, "only where there are such")
 
 
+def check_cut(views):
+    """Each lane has a visit at its own time, and a line leads from visit to visit."""
+    schedule.cut().write(views.path / "cut.rec")
+    root = ET.fromstring(views.run("svg", "cut.rec").stdout)
+    names = {text.text: float(text.get("y")) for text in root.iter(SVG + "text") if text.text in "ABC"}
+    visits = {}
+    for lane, y in names.items():
+        found = [bar for bar in bars(root) if abs(bar[2] + 18 - y) < 2]
+        visits[lane] = [bar for bar in found if bar[0] == f"#3 totals at {lane}"]
+        check(len(visits[lane]) == 1 and found[-1][0] in ("#4 post", "#5 post", "#6 post"), f"{found}")
+        _, x, _, width = visits[lane][0]
+        check(abs(x + width - found[-1][1]) < 0.5, f"the next task follows the visit of {lane}")
+        check(not any(bar[0] == "#3 totals" for bar in found), "the function has no lane")
+    xs = [visits[lane][0][1] for lane in "CAB"]
+    check(xs == sorted(xs) and xs[2] > xs[0] + 500, f"C is visited first, B last: {xs}")
+    workers = [bar[0] for bar in bars(root) if bar[2] < names["A"] - 30 and bar[0].startswith("#3")]
+    check(workers == ["#3 totals at A", "#3 totals at B", "#3 totals", "#3 totals at C"], f"{workers}")
+    line, = [path.get("d") for path in root.iter(SVG + "path") if path.get("stroke-linecap")]
+    points = [tuple(map(float, point.split())) for point in re.findall(r"[0-9.]+ [0-9.]+", line)]
+    middles = {lane: bar[0][1] + bar[0][3] / 2 for lane, bar in visits.items()}
+    check([round(x - middles[lane]) for (x, _), lane in zip(points, "ABBC")] == [0] * 4, f"{points}")
+    tips = " ".join(title.text for title in root.iter(SVG + "title"))
+    check("#3 totals: one place in the order of all lanes" in tips, tips)
+    check("visited C at 7 us for 2 ms" in tips and "latched" not in tips, tips)
+    legend = "a cut visits its lanes: one place in their order"
+    check(legend in [text.text for text in root.iter(SVG + "text")], "the legend says so")
+    check(legend.encode() not in views.run("svg", "seed.rec").stdout, "only where there are such")
+    part = views.text("svg", "--from", "15ms", "--to", "29ms", "cut.rec")
+    check(legend not in part, "no line is drawn between the visits")
+    part = views.text("svg", "--from", "9ms", "--to", "13ms", "cut.rec")
+    check(legend in part and "L984.00 236.0" in part, "a visit that is not shown is at the edge")
+
+
 def check_window(views):
     whole = list(bars(ET.fromstring(views.run("svg", "seed.rec").stdout)))
     part = list(bars(ET.fromstring(
@@ -152,6 +185,7 @@ def main():
     check_seed(views)
     check_window(views)
     check_failures(views)
+    check_cut(views)
     for name in ("seed.rec", check_hostile_names(views)):
         check_harmless(views, name)
     for name, pool in (("over", schedule.overlapping()), ("worker", schedule.seed("worker"))):

@@ -74,6 +74,24 @@ def check_poisoned(views):
                     command, "poisoned", *options)  # fmt: skip
 
 
+def check_cut(views):
+    """C3 is slow, and the cut visits it last; the other clients go on before that."""
+    run = record(views, "month-end-cut", *SLOWLY)
+    run.check_order()
+    slow, cut = 24, 25
+    visits = {lane: times for (task, lane), times in run.visits.items() if task == cut}
+    check(visits.keys() == {f"C{i}" for i in range(1, 9)}, f"it visits all: {visits}")
+    check(visits["C3"][0] >= run.ends[slow]["time"] and visits["C3"] == max(visits.values()), f"{visits}")
+    check(run.starts[cut]["time"] >= visits["C3"][1], "then its function is called")
+    behind = [task for task in range(26, 42) if "C3" not in run.lanes()[task]]
+    check(len(behind) == 14 and all(run.starts[task]["time"] < run.ends[slow]["time"] for task in behind),
+          "no other client waits for C3")  # fmt: skip
+    figures = json.loads(views.text("stats", "--json", "run.rec"))
+    check(figures["latched_ns"] == 0, "no lane is latched")
+    views.wrong("laneview: month-end-cut needs lanes per key: it has cuts, retries, then poison or at-poison",
+                "compare", "month-end-cut")  # fmt: skip
+
+
 OWN = """\
 client A B C D
 task A for 1ms fails 1 then poison
@@ -107,7 +125,7 @@ def check_resolved(views):
 def check_scenarios(views):
     """Each scenario that comes along, with both layouts: all tasks come to an end, and nothing is missed."""
     for name in [line.split()[0] for line in views.text("scenario").splitlines()]:
-        for layout in ("key", "worker") if name != "poisoned" else ("key",):
+        for layout in ("key", "worker") if name not in ("poisoned", "month-end-cut") else ("key",):
             run = record(views, name, "--layout", layout)
             wanted = steps(views, name)
             check(run.starts.keys() == run.ends.keys() == set(range(len(wanted))), f"{name}: all ran")
@@ -181,6 +199,7 @@ def main():
     if shutil.which("dot"):
         graphs.draw(dot)
     check_poisoned(views)
+    check_cut(views)
     check_resolved(views)
     check_scenarios(views)
     check_options(views)

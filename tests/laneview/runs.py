@@ -21,6 +21,7 @@ class Run:
         self.check_attempts()
         self.starts = {event["task"]: event for event in reversed(self.of(schedule.START))}
         self.ends = self.once(schedule.END)
+        self.visits = self.read_visits()
 
     def values(self, word):
         return [line[1] for line in self.header if line[0] == word]
@@ -51,13 +52,31 @@ class Run:
                       f"{event} of one that is {states.get(event['task'])}")  # fmt: skip
                 states[event["task"]] = names[event["type"]]
 
+    def read_visits(self):
+        """The time of each visit, by the cut and the lane's name."""
+        names = dict(value.split(" ", 2)[1:] for value in self.values("lane"))
+        begins, visits = {}, {}
+        for event in self.events:
+            place = event["task"], names.get(str(event["object"]))
+            if event["type"] == schedule.VISIT:
+                check(place not in visits, f"visited twice: {event}")
+                begins[place] = event
+            elif event["type"] == schedule.VISITED:
+                check(begins[place]["thread"] == event["thread"], f"on another thread: {event}")
+                visits[place] = begins[place]["time"], event["time"]
+        check(begins.keys() == visits.keys(), "each visit ends")
+        return visits
+
     def lanes(self):
         """The lanes of each task by name, with the claims' modes; not those that it went without."""
         names = dict(value.split(" ", 2)[1:] for value in self.values("lane"))
         claims = defaultdict(dict)
+        visited = {(event["task"], event["object"]) for event in self.of(schedule.VISIT)}
         for event in self.of(schedule.ENTER):
             claims[event["task"]][names[str(event["object"])]] = event["detail"] & (schedule.SHARED | schedule.COMMUTING)
         for event in self.of(schedule.RELEASE, detail=schedule.EARLY):
+            if (event["task"], event["object"]) in visited:
+                continue
             claims[event["task"]].pop(names[str(event["object"])])
         return claims
 
@@ -67,11 +86,16 @@ class Run:
 
     def check_order(self):
         """Of two tasks that conflict, the earlier one has ended before the other starts, even if that
-        has failed in between."""
+        has failed in between. A cut is in a lane while it visits it."""
         claims = self.lanes()
         for one in claims:
             for other in claims:
-                if one < other and any(not claims[one][lane] & claims[other][lane]
-                                       for lane in claims[one].keys() & claims[other].keys()):
-                    check(self.ends[one]["time"] <= self.starts[other]["time"],
-                          f"#{one} and #{other} conflict")  # fmt: skip
+                for lane in claims[one].keys() & claims[other].keys():
+                    if one < other and not claims[one][lane] & claims[other][lane]:
+                        check(self.times(one, lane)[1] <= self.times(other, lane)[0],
+                              f"#{one} and #{other} conflict in {lane}")  # fmt: skip
+
+    def times(self, task, lane):
+        """From when to when a task is in a lane."""
+        visit = self.visits.get((task, lane))
+        return visit or (self.starts[task]["time"], self.ends[task]["time"])

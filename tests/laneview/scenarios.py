@@ -5,7 +5,7 @@ usage: scenarios.py LANEVIEW
 """
 from views import Views, check
 
-SHIPPED = {"commuting", "latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "poisoned",
+SHIPPED = {"commuting", "latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "month-end-cut", "overlapping", "poisoned",
            "seed", "shared", "slow-member"}  # fmt: skip
 
 # A text, the line of its error, and the error.

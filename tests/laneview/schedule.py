@@ -8,9 +8,9 @@ from pathlib import Path
 
 US, MS = 1_000, 1_000_000
 (SUBMIT, ROUTE, ENTER, ARRIVE, READY, START, END, RELEASE, STEAL, SLEEP, WAKE, CANCEL,
- NAME, RETRY, PARK) = range(1, 16)  # fmt: skip
+ NAME, RETRY, PARK, VISIT, VISITED) = range(1, 18)  # fmt: skip
 ID, POINTER, BYTES, WORKER, TASK = range(1, 6)
-SHARED, GRANTED, COMMUTING = 1, 2, 4
+SHARED, GRANTED, COMMUTING, CUT = 1, 2, 4, 8
 EARLY = 1
 OUTSIDE = 0x8000
 CLOCK = OUTSIDE + 1
@@ -55,6 +55,16 @@ class Task:
         self.is_refused = False
         self.ticket = self.worker = None
         self.lanes, self.waits = [], set()
+        self.visit, self.is_cut = 0, False
+
+
+class Visit:
+    """Of a lane by a cut: it waits for a worker like a task."""
+
+    worker, is_refused = None, False
+
+    def __init__(self, task, lane):
+        self.task, self.lane = task, lane
 
 
 class Pool:
@@ -69,12 +79,14 @@ class Pool:
 
     # --- the program's side ---
 
-    def submit(self, at, claims, duration, label="task", **failure):
-        """Claims are words, one for each key; a word that ends in / is a SHARED claim."""
+    def submit(self, at, claims, duration, label="task", visit=None, **failure):
+        """Claims are words, one for each key; a word that ends in / is a SHARED claim. With a visit the
+        task is a cut."""
         tag = self.tags.setdefault(label, len(self.tags) + 1)
         claims = [(word.rstrip("/"), word.endswith("/")) for word in claims.split(",") if word]
         self.sequence += 1
         task = Task(1000 + self.sequence, claims, duration, tag, Failure(**failure))
+        task.visit, task.is_cut = visit or 0, visit is not None
         self.plan(at, lambda: self.accept(task))
         return task
 
@@ -123,7 +135,10 @@ class Pool:
         for lane in [lane for lane in task.lanes if any(e[0].is_kept for e in self.lanes[lane])]:
             self.give_up(task, lane)
         self.active.append(task)
-        if not task.waits:
+        if task.is_cut:
+            for lane in [lane for lane in task.lanes if lane not in task.waits]:
+                self.make_visit(task, lane)
+        elif not task.waits:
             self.make_ready(task)
 
     def places(self, task):
@@ -155,7 +170,7 @@ class Pool:
     def enter(self, task, lane, shared):
         queue = self.lanes.setdefault(lane, [])
         granted = self.layout == "key" and all(e[2] and e[1] and shared for e in queue)
-        self.lane_event(ENTER, task, lane, SHARED * shared | GRANTED * granted)
+        self.lane_event(ENTER, task, lane, SHARED * shared | GRANTED * granted | CUT * task.is_cut)
         queue.append([task, shared, granted])
         task.lanes.append(lane)
         if not granted:
@@ -174,6 +189,10 @@ class Pool:
         self.ready.append(task)
         self.plan(self.time + WAKING, self.dispatch)
 
+    def make_visit(self, task, lane):
+        self.ready.append(Visit(task, lane))
+        self.plan(self.time + WAKING, self.dispatch)
+
     def dispatch(self):
         for task in list(self.ready):
             worker = task.worker if self.layout == "worker" else min(self.free, default=None)
@@ -185,6 +204,10 @@ class Pool:
                 continue
             self.free.remove(worker)
             self.note(WAKE, thread=worker)
+            if isinstance(task, Visit):
+                self.lane_event(VISIT, task.task, task.lane, thread=worker)
+                self.plan(self.time + task.task.visit, lambda v=task, w=worker: self.end_visit(v, w))
+                continue
             self.note(START, task, thread=worker)
             self.plan(self.time + task.duration, lambda t=task, w=worker: self.finish(t, w))
 
@@ -193,10 +216,25 @@ class Pool:
             self.end(task, 0, worker)
         else:
             self.fail(task, worker)
+        self.leave(worker)
+
+    def leave(self, worker):
         self.free.append(worker)
         self.dispatch()
         if worker in self.free:
             self.note(SLEEP, thread=worker)
+
+    def end_visit(self, visit, worker):
+        task, lane = visit.task, visit.lane
+        self.lane_event(VISITED, task, lane, thread=worker)
+        task.lanes.remove(lane)
+        queue = self.lanes[lane]
+        queue[:] = [entry for entry in queue if entry[0] is not task]
+        self.lane_event(RELEASE, task, lane, EARLY, thread=worker)
+        self.advance(queue, lane, worker)
+        if not task.lanes:
+            self.make_ready(task, worker)
+        self.leave(worker)
 
     def end(self, task, status, thread):
         self.note(END, task, detail=status, thread=thread)
@@ -247,7 +285,9 @@ class Pool:
             if entry[2] or (ahead and not (entry[1] and all(e[1] and e[2] for e in ahead))):
                 continue
             self.arrive(entry, lane, worker)
-            if not entry[0].waits:
+            if entry[0].is_cut:
+                self.make_visit(entry[0], lane)
+            elif not entry[0].waits:
                 self.make_ready(entry[0], worker)
 
 
@@ -289,6 +329,17 @@ def poisoned():
     pool.submit(41 * MS, "B,C", 15 * MS, "report", at_poison="go-without")
     pool.submit(42 * MS, "A", 5 * MS, "post")
     pool.resolve(70 * MS, failing, "retry")
+    return pool.run()
+
+
+def cut():
+    """A cut over A, B and C visits C at once, A after 10 ms and B after 30 ms. A and C go on meanwhile."""
+    pool = Pool(3)
+    for claims, milliseconds in (("A", 10), ("B", 30)):
+        pool.submit(0, claims, milliseconds * MS, "post")
+    pool.submit(0, "A,B,C", 5 * MS, "totals", visit=2 * MS)
+    for claims, milliseconds in (("A", 8), ("B", 4), ("C", 6)):
+        pool.submit(0, claims, milliseconds * MS, "post")
     return pool.run()
 
 

@@ -61,6 +61,32 @@ def check_failures(views):
     check("^" not in views.text("timeline", "--ascii", "seed.rec"), "only where there are such")
 
 
+def check_cut(views):
+    """Visits have a sign of their own, even if there is no room for them."""
+    schedule.cut().write(views.path / "cut.rec")
+    for options, sign in (((), "╱"), (("--ascii",), "/")):
+        text = views.text("timeline", *options, "cut.rec", environment={"COLUMNS": "300"})
+        lanes = {line[0]: line for line in text.splitlines() if line[:1] in ("A", "B", "C")}
+        for lane, next in (("A", "#4"), ("B", "#5"), ("C", "#6")):
+            before, found, behind = lanes[lane].partition(f"#3 totals at {lane}{sign}")
+            check(found and behind.lstrip(sign).startswith(next), f"lane {lane}: {lanes}")
+        check("latched" not in text.partition("runs")[0] and "arrived" not in text, text)
+        check(f"{sign} a cut visits a lane: all" in text, f"the legend: {text}")
+        text = views.text("timeline", *options, "cut.rec", environment={"COLUMNS": "30"})
+        lanes = [line for line in text.splitlines() if line[:1] in ("A", "B", "C")]
+        check(all(line.count(sign) == 1 for line in lanes), f"one column for each visit: {text}")
+    check("╱" not in views.text("timeline", "seed.rec"), "only where there are such")
+    dot = views.text("dot", "--at", "11ms", "cut.rec")
+    check("#3 totals: visits" in dot and "worker 0: visits #3 totals at A" in dot, dot)
+    check("style=dashed" in dot and "latched" not in dot, "it waits in B, and blocks no other lane")
+    check("#3 totals: ready" in views.text("dot", "--at", "5us", "cut.rec"), "C is to be visited")
+    check("waits for #3 totals, which visits its lanes" in views.text("dot", "--at", "31ms", "cut.rec"),
+          "#5 waits for the visit of B")  # fmt: skip
+    shown = frames(views, "--speed", "0.02", "cut.rec", COLUMNS="120", LINES="24")
+    for wanted in ("visits #3 totals at A for ", "visited by #3 totals", "runs #3 totals for "):
+        check(any(wanted in frame for frame in shown), f"no frame shows {wanted!r}")
+
+
 def check_lines(views):
     """Without a terminal: a line for each second, and the last one says that all is done."""
     pool = schedule.Pool(2)
@@ -114,6 +140,7 @@ def main():
     views = Views()
     check_timeline(views)
     check_failures(views)
+    check_cut(views)
     check_lines(views)
     check_frames(views)
     print("texts: readable")

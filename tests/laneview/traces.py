@@ -58,13 +58,13 @@ def check_arrows(events):
     return len(begins)
 
 
-def check_counters(events):
+def check_counters(events, wanted=("pending tasks", "ready tasks", "latched entries")):
     last = {}
     for event in events:
         if event["ph"] == "C":
             last[event["name"]] = event["args"][event["name"]]
             check(last[event["name"]] >= 0, f"a count: {event}")
-    check(set(last) == {"pending tasks", "ready tasks", "latched entries"}, f"counters: {last}")
+    check(set(last) == set(wanted), f"counters: {last}")
     check(not any(last.values()), f"in the end nothing is pending: {last}")
 
 
@@ -93,9 +93,23 @@ def check_failures(views):
     check(parked == [1, 0], f"one is parked for a while: {parked}")
 
 
+def check_cut(views):
+    """Each visit is a slice on a worker and in its lane; an arrow leads to the cut's function."""
+    schedule.cut().write(views.path / "cut.rec")
+    events = check_all(views, "cut.rec")
+    check(check_arrows(events) == 3, "an arrow for each lane")
+    check_counters(events, ("pending tasks", "ready tasks"))
+    visits = [(e["pid"], e["name"], e["dur"]) for e in events if e.get("cat") == "visited"]
+    check(sorted(visits) == [(pid, f"#3 totals at {lane}", 2000) for pid in (WORKERS, LANES) for lane in "ABC"],
+          f"visits: {visits}")  # fmt: skip
+    runs = [(e["pid"], e["dur"]) for e in events if e["ph"] == "X" and e["name"] == "#3 totals"]
+    check(runs == [(WORKERS, 5000)], f"its function is in no lane: {runs}")
+
+
 def main():
     views = Views()
     check_failures(views)
+    check_cut(views)
     schedule.overlapping().write(views.path / "over.rec")
     events = check_all(views, "over.rec")
     check(check_arrows(events) == 6, "an arrow for each entry of the two rollups")

@@ -126,6 +126,19 @@ static void add_run(struct trace *trace, unsigned pid, unsigned thread, uint64_t
     text_fini(&name);
 }
 
+/* Adds the visit of a lane by a cut. */
+static void add_visit(struct trace *trace, unsigned pid, unsigned thread, uint64_t from,
+                      uint64_t to, size_t entry)
+{
+    struct text name = { 0 }, why = { 0 };
+    describe_visit(&name, trace->model, entry);
+    text_add(&why, "a cut visits the lane; all of its visits are one place in the order");
+    begin_slice(trace, pid, thread, from, to);
+    end_slice(trace, "visited", name.data, &why);
+    text_fini(&name);
+    text_fini(&why);
+}
+
 static void add_worker(struct trace *trace, unsigned index)
 {
     const struct model_worker *worker = &trace->model->workers[index];
@@ -135,7 +148,9 @@ static void add_worker(struct trace *trace, unsigned index)
     for (size_t i = 0; i < worker->span_count; i++) {
         const struct model_span *span = &worker->spans[i];
         uint64_t to = model_until(trace->model, span->to);
-        if (span->kind == MODEL_RUNS) {
+        if (span->kind == MODEL_RUNS && span->entry != LANEPOOL_REPLAY_NONE) {
+            add_visit(trace, WORKERS_PID, index + 1, span->from, to, span->entry);
+        } else if (span->kind == MODEL_RUNS) {
             add_run(trace, WORKERS_PID, index + 1, span->from, to, span->task);
         } else if (span->kind == MODEL_BLOCKED) {
             text.size = 0;
@@ -180,11 +195,15 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
         add_run(trace, LANES_PID, thread, span->from, span->to, span->task);
         return;
     }
+    if (span->kind == LANE_VISITED) {
+        add_visit(trace, LANES_PID, thread, span->from, span->to, span->entry);
+        return;
+    }
     describe_task(&name, trace->model, span->task);
     if (span->kind == LANE_LATCHED) {
         text_add(&name, ": ");
         describe_latch(&name, trace->model, span);
-        text_add(&why, "a rollup is at the head and waits for its other lanes");
+        text_add(&why, "the task at the head waits for its other lanes");
     } else if (span->kind == LANE_PARKED) {
         text_add(&name, ": parked");
         text_add(&why, "the task at the head has failed, and the lane is poisoned");
@@ -230,8 +249,17 @@ static void add_arrow_end(struct trace *trace, const char *phase, unsigned pid, 
              *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* Adds an arrow for each lane of a rollup. It begins when the lane is granted, and ends on the
- * worker when the rollup starts. */
+/* The time at which the arrow of an entry begins: when a rollup is granted the lane, or when a cut
+ * has visited it. */
+static uint64_t begin_of_arrow(const struct model *model, size_t index)
+{
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
+    struct model_visits visits = model_visits_of(model, index);
+    return visits.count > 0 ? visits.items[visits.count - 1].from : entry->arrive_ns;
+}
+
+/* Adds an arrow for each lane of a rollup or cut. It ends on the worker when the function is
+ * called. */
 static void add_arrows(struct trace *trace)
 {
     const struct model *model = trace->model;
@@ -239,13 +267,14 @@ static void add_arrows(struct trace *trace)
         const lanepool_replay_entry *entry = &model->replay->entries[i];
         const lanepool_replay_task *task = &model->replay->tasks[entry->task];
         const lanepool_replay_attempt first = model_attempt(model, entry->task, 0);
-        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 ||
+        if (!model_is_rollup_or_cut(task) || trace->entry_threads[i] == 0 ||
             first.start_ns == LANEPOOL_REPLAY_UNSEEN ||
             entry->arrive_ns == LANEPOOL_REPLAY_UNSEEN || first.thread >= LANEPOOL_EVENT_OUTSIDE) {
             continue;
         }
-        uint64_t arrive = entry->arrive_ns < first.start_ns ? entry->arrive_ns : first.start_ns;
-        add_arrow_end(trace, "s", LANES_PID, trace->entry_threads[i], arrive, i + 1);
+        uint64_t begin = begin_of_arrow(model, i);
+        begin = begin < first.start_ns ? begin : first.start_ns;
+        add_arrow_end(trace, "s", LANES_PID, trace->entry_threads[i], begin, i + 1);
         add_arrow_end(trace, "f", WORKERS_PID, first.thread + 1u, first.start_ns, i + 1);
     }
 }

@@ -17,10 +17,38 @@ static void add_label(struct text *dot, const struct text *label)
     text_add_quoted(dot, label->data);
 }
 
-/* The look of a node, by the state of its task. */
-static const char *node_style_of(const lanepool_replay_task *task, bool is_granted)
+/* A node: an entry in a lane, or a task without one. */
+struct node {
+    size_t task;
+    bool is_granted;
+    bool is_visited; /* a cut visits the lane */
+    bool is_ready;   /* the task waits for a worker, here or everywhere */
+};
+
+static struct node node_of_task(const struct model *model, size_t task)
 {
-    if (task->state == LANEPOOL_REPLAY_RUNNING) {
+    return (struct node){ .task = task,
+                          .is_ready = model->replay->tasks[task].state == LANEPOOL_REPLAY_READY };
+}
+
+static struct node node_of_entry(const struct model *model, const lanepool_replay_entry *entry)
+{
+    const lanepool_replay_task *task = &model->replay->tasks[entry->task];
+    struct node node = node_of_task(model, entry->task);
+    bool has_begun = entry->visit_ns != LANEPOOL_REPLAY_UNSEEN;
+    bool is_before_end = task->is_cut && task->state == LANEPOOL_REPLAY_WAITING &&
+                         entry->visited_ns == LANEPOOL_REPLAY_UNSEEN;
+    node.is_granted = entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN;
+    node.is_visited = is_before_end && has_begun;
+    node.is_ready |= is_before_end && node.is_granted && !has_begun;
+    return node;
+}
+
+/* The look of a node, by the state of its task. */
+static const char *node_style_of(const struct model *model, const struct node *node)
+{
+    const lanepool_replay_task *task = &model->replay->tasks[node->task];
+    if (task->state == LANEPOOL_REPLAY_RUNNING || node->is_visited) {
         return "style=\"filled,rounded\", fillcolor=\"#a8d8b9\"";
     }
     if (task->state >= LANEPOOL_REPLAY_ENDED) {
@@ -32,44 +60,45 @@ static const char *node_style_of(const lanepool_replay_task *task, bool is_grant
     if (task->state == LANEPOOL_REPLAY_RETRYING) {
         return "style=\"filled,rounded,dotted\", color=\"#0b5fa5\", fillcolor=\"#dcebf8\"";
     }
-    if (task->state == LANEPOOL_REPLAY_READY) {
+    if (node->is_ready) {
         return "style=\"filled,rounded\", fillcolor=\"#fbe9b7\"";
     }
-    return is_granted ? "style=\"filled,rounded,dashed\", fillcolor=\"#f6d2b8\""
-                      : "style=\"rounded\"";
+    return node->is_granted ? "style=\"filled,rounded,dashed\", fillcolor=\"#f6d2b8\""
+                            : "style=\"rounded\"";
 }
 
-static void add_state(struct text *label, const struct model *model, size_t index, bool is_granted)
+static void add_state(struct text *label, const struct model *model, const struct node *node)
 {
-    const lanepool_replay_task *task = &model->replay->tasks[index];
-    if (task->state == LANEPOOL_REPLAY_RUNNING && task->thread < LANEPOOL_EVENT_OUTSIDE) {
+    const lanepool_replay_task *task = &model->replay->tasks[node->task];
+    if (node->is_visited) {
+        text_add(label, ": visits");
+    } else if (task->state == LANEPOOL_REPLAY_RUNNING && task->thread < LANEPOOL_EVENT_OUTSIDE) {
         text_add(label, ": runs on worker %u", task->thread);
     } else if (task->state == LANEPOOL_REPLAY_RUNNING) {
         text_add(label, ": runs outside");
     } else if (task->state >= LANEPOOL_REPLAY_ENDED) {
         text_add(label, ": over");
-    } else if (task->state == LANEPOOL_REPLAY_READY) {
+    } else if (node->is_ready) {
         text_add(label, ": ready");
     } else if (task->state == LANEPOOL_REPLAY_PARKED) {
         text_add(label, ": parked, has failed");
     } else if (task->state == LANEPOOL_REPLAY_RETRYING) {
         text_add(label, ": failed, attempt %zu follows", task->failed_count + 1);
-    } else if (is_granted) {
+    } else if (node->is_granted) {
         text_add(label, ": latched, ");
-        describe_arrived(label, model, index, model->now);
+        describe_arrived(label, model, node->task, model->now);
     }
 }
 
 static void add_entry(struct text *dot, const struct model *model, size_t index)
 {
     const lanepool_replay_entry *entry = &model->replay->entries[index];
-    bool is_granted = entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN;
+    struct node node = node_of_entry(model, entry);
     struct text label = { 0 };
     describe_task(&label, model, entry->task);
-    add_state(&label, model, entry->task, is_granted);
+    add_state(&label, model, &node);
     text_add(&label, "%s", describe_mode(entry->mode));
-    text_add(dot, "  e%zu [%s, ", index,
-             node_style_of(&model->replay->tasks[entry->task], is_granted));
+    text_add(dot, "  e%zu [%s, ", index, node_style_of(model, &node));
     add_label(dot, &label);
     text_add(dot, "];\n");
     text_fini(&label);
@@ -140,9 +169,11 @@ static void add_lanes(struct text *dot, const struct model *model)
     free(order);
 }
 
-/* Ties the entries of a rollup together: they are one task. */
+/* Ties the entries of a rollup or cut together: they are one task. The lanes of a cut do not wait
+ * for one another, so its tie is dashed. */
 static void add_ties(struct text *dot, const struct model *model, size_t task)
 {
+    const char *style = model->replay->tasks[task].is_cut ? "dashed" : "bold";
     size_t before = LANEPOOL_REPLAY_NONE, index = model->replay->tasks[task].first_entry;
     for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
         const lanepool_replay_entry *entry = &model->replay->entries[index];
@@ -151,9 +182,9 @@ static void add_ties(struct text *dot, const struct model *model, size_t task)
         }
         if (before != LANEPOOL_REPLAY_NONE) {
             text_add(dot,
-                     "  e%zu -> e%zu [dir=none, style=bold, color=\"#c8570b\", "
+                     "  e%zu -> e%zu [dir=none, style=%s, color=\"#c8570b\", "
                      "constraint=false];\n",
-                     before, index);
+                     before, index, style);
         }
         before = index;
     }
@@ -163,12 +194,13 @@ static void add_ties(struct text *dot, const struct model *model, size_t task)
  * other tasks. */
 static void add_task_without_lane(struct text *dot, const struct model *model, size_t task)
 {
+    struct node node = node_of_task(model, task);
     struct text label = { 0 };
     size_t index = model->replay->tasks[task].first_entry;
     describe_task(&label, model, task);
-    add_state(&label, model, task, false);
+    add_state(&label, model, &node);
     text_add(dot, "  t%llu [%s, ", (unsigned long long)model->replay->tasks[task].ticket,
-             node_style_of(&model->replay->tasks[task], false));
+             node_style_of(model, &node));
     add_label(dot, &label);
     text_add(dot, "];\n");
     for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
@@ -190,7 +222,10 @@ static void add_workers(struct text *dot, const struct model *model)
         struct model_span cause = model_cause(model, i);
         struct text label = { 0 };
         text_add(&label, "worker %u: ", i);
-        if (cause.kind == MODEL_RUNS) {
+        if (cause.kind == MODEL_RUNS && cause.entry != LANEPOOL_REPLAY_NONE) {
+            text_add(&label, "visits ");
+            describe_visit(&label, model, cause.entry);
+        } else if (cause.kind == MODEL_RUNS) {
             text_add(&label, "runs ");
             describe_task(&label, model, cause.task);
         } else {
@@ -227,7 +262,7 @@ void dot_write(struct text *dot, const struct model *model)
     add_lanes(dot, model);
     for (size_t i = 0; i < model->replay->task_count; i++) {
         const lanepool_replay_task *task = &model->replay->tasks[i];
-        if (task->state < LANEPOOL_REPLAY_ENDED && model_is_rollup(task)) {
+        if (task->state < LANEPOOL_REPLAY_ENDED && model_is_rollup_or_cut(task)) {
             add_ties(dot, model, i);
         }
         if (task->state < LANEPOOL_REPLAY_ENDED && task->lane_count == 0 && task->has_ticket) {

@@ -77,7 +77,12 @@ static void draw_worker(struct frame *frame, unsigned index)
     text_add(&text, "worker %u", index);
     cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, text.data);
     text.size = 0;
-    if (cause.kind == MODEL_RUNS) {
+    if (cause.kind == MODEL_RUNS && cause.entry != LANEPOOL_REPLAY_NONE) {
+        uint64_t start = model->replay->entries[cause.entry].visit_ns;
+        text_add(&text, "visits ");
+        describe_visit(&text, model, cause.entry);
+        text_add(&text, " for %s", units_format(number, model->now - model_until(model, start)));
+    } else if (cause.kind == MODEL_RUNS) {
         uint64_t start = model->replay->tasks[cause.task].start_ns;
         text_add(&text, "runs ");
         describe_task(&text, model, cause.task);
@@ -125,13 +130,33 @@ static void draw_workers(struct frame *frame)
 
 /* --- lanes --- */
 
+/* Adds a cut at the head of a lane that it visits or is about to visit. Returns false if it has
+ * visited the lane, and the visit has failed. */
+static bool add_head_cut(struct text *text, const struct model *model,
+                         const lanepool_replay_entry *entry, enum cells_style *style)
+{
+    bool has_begun = entry->visit_ns != LANEPOOL_REPLAY_UNSEEN;
+    if (entry->visited_ns != LANEPOOL_REPLAY_UNSEEN) {
+        return false;
+    }
+    text_add(text, has_begun ? "visited by " : "ready ");
+    describe_task(text, model, entry->task);
+    *style = has_begun ? CELLS_GOOD : CELLS_WARN;
+    return true;
+}
+
 /* Adds the task at the head of a lane, and its state. Returns the style for both. */
 static enum cells_style add_head_task(struct text *text, const struct model *model,
                                       const lanepool_replay_entry *entry, bool is_ascii)
 {
     const lanepool_replay_task *task = &model->replay->tasks[entry->task];
-    if (task->state == LANEPOOL_REPLAY_WAITING && entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN &&
-        model_is_rollup(task)) {
+    bool is_granted =
+        task->state == LANEPOOL_REPLAY_WAITING && entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN;
+    enum cells_style style;
+    if (is_granted && task->is_cut && add_head_cut(text, model, entry, &style)) {
+        return style;
+    }
+    if (is_granted && model_is_rollup_or_cut(task)) {
         text_add(text, "latched ");
         describe_number(text, model, entry->task);
         text_add(text, " ");

@@ -103,7 +103,7 @@ static void number_rollups(struct svg_canvas *canvas)
     size_t count = 0;
     canvas->rollups = memory_zeroed(canvas->model->replay->task_count, sizeof *canvas->rollups);
     for (size_t i = 0; i < canvas->model->replay->task_count; i++) {
-        if (model_is_rollup(&canvas->model->replay->tasks[i])) {
+        if (model_is_rollup_or_cut(&canvas->model->replay->tasks[i])) {
             canvas->rollups[i] = count++;
         }
     }
@@ -138,6 +138,7 @@ static void draw_plot(struct svg_canvas *canvas)
     add_axis(canvas);
     svg_worker_rows(canvas);
     svg_lane_rows(canvas);
+    svg_cut_lines(canvas);
 }
 
 /* Draws the parts first: the document begins with its height, which is known only afterwards. */

@@ -45,6 +45,6 @@ unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task)
 const char *svg_colour(const struct svg_canvas *canvas, size_t task)
 {
     const lanepool_replay_task *coloured = &canvas->model->replay->tasks[task];
-    return model_is_rollup(coloured) ? svg_rollup_colour(svg_rollup_shade(canvas, task))
-                                     : svg_tag_colour(coloured->tag);
+    return model_is_rollup_or_cut(coloured) ? svg_rollup_colour(svg_rollup_shade(canvas, task))
+                                            : svg_tag_colour(coloured->tag);
 }

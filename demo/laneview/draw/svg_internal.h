@@ -24,21 +24,21 @@ struct svg_canvas {
     size_t *lanes;     /* in the order of their rows */
     size_t *rows;      /* for each lane of the model, its row; LANEPOOL_REPLAY_NONE: not drawn */
     size_t lane_count; /* the number of rows */
-    size_t *rollups;   /* for each task that is a rollup, its number among the rollups */
+    size_t *rollups;   /* for each rollup or cut, its number among these */
     bool has_latched, has_ready, has_retrying, has_parked; /* drawn so far, for the legend */
-    bool has_blocked, has_late;
+    bool has_blocked, has_late, has_cuts;
     double workers_y, lanes_y, end_y;
 };
 
 /* The x of a time; times outside the plot are moved to its edge. */
 double svg_x(const struct svg_canvas *canvas, uint64_t time);
 
-/* The colour of a task: of a rollup by its number among the rollups, of other tasks by their
+/* The colour of a task: of a rollup or cut by its number among these, of other tasks by their
  * tag. */
 const char *svg_colour(const struct svg_canvas *canvas, size_t task);
 const char *svg_tag_colour(unsigned tag);
 
-/* The number of the rollup's colour and hatching. */
+/* The number of the colour and hatching of a rollup or cut. */
 unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task);
 
 /* The look of bars whose task has failed. The document's defs hold their patterns. */
@@ -57,6 +57,9 @@ void svg_lane_rows(struct svg_canvas *canvas);
 /* Draws an area that ties the lanes of each rollup together while it runs. Rows are drawn on
  * top. */
 void svg_rollup_ties(struct svg_canvas *canvas);
+
+/* Draws the line of each cut through its lanes, on top of the rows. */
+void svg_cut_lines(struct svg_canvas *canvas);
 
 /* Draws what the colours mean. Returns the y below. */
 double svg_legend(struct svg_canvas *canvas, double y);

@@ -8,6 +8,7 @@
 struct legend {
     struct text *svg;
     double x, y;
+    double sample_x; /* of the last item */
 };
 
 /* Estimates the width of a text for the wider ones of the usual fonts. */
@@ -28,6 +29,7 @@ static void add_legend_item(struct legend *legend, const char *sample, const cha
         legend->x = SVG_LEFT;
         legend->y += 22;
     }
+    legend->sample_x = legend->x;
     text_add(legend->svg,
              "<rect x=\"%.1f\" y=\"%.1f\" width=\"26\" height=\"14\" rx=\"2.5\" %s/>\n", legend->x,
              legend->y, sample);
@@ -41,7 +43,7 @@ static void add_tag_items(struct svg_canvas *canvas, struct legend *legend)
     for (size_t i = 0; i < canvas->model->replay->task_count; i++) {
         const lanepool_replay_task *task = &canvas->model->replay->tasks[i];
         char sample[64];
-        if (model_is_rollup(task) || is_there[task->tag]) {
+        if (model_is_rollup_or_cut(task) || is_there[task->tag]) {
             continue;
         }
         is_there[task->tag] = true;
@@ -59,14 +61,31 @@ static bool has_rollups(const struct model *model)
     return found;
 }
 
+/* The sample is a piece of the first cut's line, with two visits. */
+static void add_cut_item(const struct svg_canvas *canvas, struct legend *legend)
+{
+    size_t task = 0;
+    while (!canvas->model->replay->tasks[task].is_cut) {
+        task++;
+    }
+    const char *colour = svg_colour(canvas, task);
+    add_legend_item(legend, "fill=\"none\"", "a cut visits its lanes: one place in their order");
+    text_add(legend->svg,
+             "<path d=\"M%.1f %.1fv5l14 4v5\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n",
+             legend->sample_x + 6, legend->y, colour);
+}
+
 double svg_legend(struct svg_canvas *canvas, double y)
 {
-    struct legend legend = { canvas->svg, SVG_LEFT, y };
+    struct legend legend = { canvas->svg, SVG_LEFT, y, SVG_LEFT };
     add_tag_items(canvas, &legend);
     if (has_rollups(canvas->model)) {
         char sample[64];
         snprintf(sample, sizeof sample, "fill=\"%s\"", svg_rollup_colour(0));
         add_legend_item(&legend, sample, "a rollup runs, in all of its lanes");
+    }
+    if (canvas->has_cuts) {
+        add_cut_item(canvas, &legend);
     }
     if (canvas->has_latched) {
         add_legend_item(&legend,

@@ -78,18 +78,39 @@ static void add_duration(struct text *tip, const char *what, uint64_t from, uint
              units_format(start, from));
 }
 
-static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t task)
+/* Draws the bar of a task that runs or visits, once it has its label and its tip. */
+static void draw_busy(const struct svg_canvas *canvas, struct bar *bar, size_t task)
 {
-    bool is_rollup = model_is_rollup(&canvas->model->replay->tasks[task]);
+    bool is_dark = model_is_rollup_or_cut(&canvas->model->replay->tasks[task]);
     struct text style = { 0 };
     text_add(&style, "fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"%s\"", svg_colour(canvas, task),
              bar->width > 5 ? "1" : "0");
+    draw_bar(canvas, bar, style.data,
+             is_dark ? "text-anchor=\"middle\" font-weight=\"600\" fill=\"#ffffff\""
+                     : "text-anchor=\"middle\" fill=\"#1d2733\"");
+    text_fini(&style);
+}
+
+static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t task)
+{
     label_task(canvas, bar, task);
     describe_history(&bar->tip, canvas->model, task);
-    draw_bar(canvas, bar, style.data,
-             is_rollup ? "text-anchor=\"middle\" font-weight=\"600\" fill=\"#ffffff\""
-                       : "text-anchor=\"middle\" fill=\"#1d2733\"");
-    text_fini(&style);
+    draw_busy(canvas, bar, task);
+}
+
+/* Labels the bar of a visit "#4 close at A", "#4 close", "#4", or not at all. */
+static void draw_visit(const struct svg_canvas *canvas, struct bar *bar, size_t entry,
+                       uint64_t from, uint64_t to)
+{
+    size_t task = canvas->model->replay->entries[entry].task;
+    describe_visit(&bar->label, canvas->model, entry);
+    text_add_bytes(&bar->tip, bar->label.data, bar->label.size);
+    add_duration(&bar->tip, "a visit", from, to);
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+        label_task(canvas, bar, task);
+    }
+    draw_busy(canvas, bar, task);
 }
 
 /* --- workers --- */
@@ -136,14 +157,16 @@ static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
 {
     size_t latch = span->task, holder = span->holder;
     bool has_failed = span->holder_state != LANEPOOL_REPLAY_RUNNING;
-    bool fits = has_failed ? try_failed_label(canvas, bar, "blocked: ", span) ||
-                                 try_failed_label(canvas, bar, "", span)
-                : latch == LANEPOOL_REPLAY_NONE
-                    ? try_blocked_label(canvas, bar, "blocked, waits for ", holder, "",
-                                        LANEPOOL_REPLAY_NONE)
-                    : try_blocked_label(canvas, bar, "blocked: ", latch, " is latched, waits for ",
-                                        holder) ||
-                          try_blocked_label(canvas, bar, "", latch, " waits for ", holder);
+    bool fits =
+        has_failed ? try_failed_label(canvas, bar, "blocked: ", span) ||
+                         try_failed_label(canvas, bar, "", span)
+        : latch == LANEPOOL_REPLAY_NONE
+            ? try_blocked_label(canvas, bar, "blocked, waits for ", holder, "",
+                                LANEPOOL_REPLAY_NONE) ||
+                  try_blocked_label(canvas, bar, "waits for ", holder, "", LANEPOOL_REPLAY_NONE)
+            : try_blocked_label(canvas, bar, "blocked: ", latch, " is latched, waits for ",
+                                holder) ||
+                  try_blocked_label(canvas, bar, "", latch, " waits for ", holder);
     if (!fits) {
         try_blocked_label(canvas, bar, "blocked", LANEPOOL_REPLAY_NONE, "", LANEPOOL_REPLAY_NONE);
     }
@@ -181,7 +204,9 @@ static void draw_worker(struct svg_canvas *canvas, unsigned index)
         if (!place_bar(canvas, &bar, span->from, to, &reached)) {
             continue;
         }
-        if (span->kind == MODEL_RUNS) {
+        if (span->kind == MODEL_RUNS && span->entry != LANEPOOL_REPLAY_NONE) {
+            draw_visit(canvas, &bar, span->entry, span->from, to);
+        } else if (span->kind == MODEL_RUNS) {
             draw_run(canvas, &bar, span->task);
         } else {
             draw_idle(canvas, &bar, span, to);
@@ -358,6 +383,8 @@ static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
         }
         if (span->kind == LANE_RUNS) {
             draw_run(canvas, &bar, span->task);
+        } else if (span->kind == LANE_VISITED) {
+            draw_visit(canvas, &bar, span->entry, span->from, span->to);
         } else if (span->kind == LANE_LATCHED) {
             draw_latched(canvas, &bar, span);
         } else if (span->kind == LANE_PARKED || span->kind == LANE_RETRYING) {

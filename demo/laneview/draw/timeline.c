@@ -19,10 +19,11 @@
 
 /* The characters that fill bars, in the order of the legend. */
 struct glyphs {
-    const char *runs, *latched, *ready, *retrying, *parked, *blocked, *about_to, *little, *cut;
+    const char *runs, *latched, *ready, *retrying, *parked, *blocked, *about_to, *little, *cut,
+        *visited;
 };
 
-static const struct glyphs plain_glyphs = { "=", "%", "-", "^", "x", ".", "~", ":", "." };
+static const struct glyphs plain_glyphs = { "=", "%", "-", "^", "x", ".", "~", ":", ".", "/" };
 static const struct glyphs drawn_glyphs = { "\xe2\x95\x90",
                                             "\xe2\x96\x92",
                                             "\xe2\x94\x84",
@@ -31,12 +32,14 @@ static const struct glyphs drawn_glyphs = { "\xe2\x95\x90",
                                             "\xc2\xb7",
                                             "~",
                                             ":",
-                                            "\xe2\x80\xa6" };
+                                            "\xe2\x80\xa6",
+                                            "\xe2\x95\xb1" };
 
 /* How much time of a column belongs to bars that are narrower than the column. */
 struct narrow {
     uint64_t ns[2]; /* of runs; of all else */
     const char *other;
+    bool is_visited; /* a visit is shown even if there is no room for it */
 };
 
 struct sheet {
@@ -47,7 +50,7 @@ struct sheet {
     struct narrow *narrow; /* for each column of the current row */
     size_t left, columns;  /* of the plot */
     uint64_t from, to;
-    bool has_failed; /* failed tasks were drawn, so the legend explains them */
+    bool has_failed, has_visits; /* drawn, so the legend explains them */
 };
 
 static size_t column_of(const struct sheet *sheet, uint64_t time)
@@ -59,15 +62,16 @@ static size_t column_of(const struct sheet *sheet, uint64_t time)
 
 static void note_narrow(struct sheet *sheet, size_t at, uint64_t ns, const char *glyph)
 {
-    bool is_run = glyph == sheet->glyphs->runs;
+    bool is_visit = glyph == sheet->glyphs->visited, is_run = glyph == sheet->glyphs->runs;
     if (at < sheet->columns) {
         sheet->narrow[at].ns[is_run ? 0 : 1] += ns;
         sheet->narrow[at].other = is_run ? sheet->narrow[at].other : glyph;
+        sheet->narrow[at].is_visited |= is_visit;
     }
 }
 
 /* Draws a bar that begins with the sheet's label, or with "|" if the label does not fit. So
- * adjacent bars remain distinct. */
+ * adjacent bars remain distinct. Visits are distinct without it. */
 static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, const char *glyph)
 {
     size_t begin = column_of(sheet, from), end = column_of(sheet, to);
@@ -81,19 +85,22 @@ static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, 
     cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, glyph);
     if (text_length(sheet->label.data) < end - begin) {
         cells_put(&sheet->cells, sheet->left + begin, y, CELLS_PLAIN, sheet->label.data);
-    } else {
+    } else if (glyph != sheet->glyphs->visited) {
         cells_put(&sheet->cells, sheet->left + begin, y, CELLS_PLAIN, "|");
     }
 }
 
 /* Fills each column without a bar by what took more than half of its time. If nothing did, but
- * something ran, the column shows `little`. */
+ * something ran, the column shows `little`. A visit replaces the begin of the bar behind it. */
 static void draw_narrow(struct sheet *sheet, size_t y)
 {
     uint64_t half = (sheet->to - sheet->from) / sheet->columns / 2;
     for (size_t i = 0; i < sheet->columns; i++) {
         const struct narrow *narrow = &sheet->narrow[i];
         size_t x = sheet->left + i;
+        if (narrow->is_visited) {
+            cells_put(&sheet->cells, x, y, CELLS_PLAIN, sheet->glyphs->visited);
+        }
         if (!cells_is_blank(&sheet->cells, x, y)) {
             continue;
         }
@@ -121,6 +128,21 @@ static void draw_task(struct sheet *sheet, size_t y, uint64_t from, uint64_t to,
     draw_bar(sheet, y, from, to, glyph);
 }
 
+/* "#4 close at A" or, with less room, "#4 close" or "#4". */
+static void draw_visit(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, size_t entry)
+{
+    size_t room = column_of(sheet, to) - column_of(sheet, from);
+    size_t task = sheet->model->replay->entries[entry].task;
+    sheet->has_visits = true;
+    sheet->label.size = 0;
+    describe_visit(&sheet->label, sheet->model, entry);
+    if (text_length(sheet->label.data) >= room) {
+        draw_task(sheet, y, from, to, task, sheet->glyphs->visited);
+    } else {
+        draw_bar(sheet, y, from, to, sheet->glyphs->visited);
+    }
+}
+
 static void draw_name(struct sheet *sheet, size_t y, const char *name)
 {
     size_t end = cells_put(&sheet->cells, 0, y, CELLS_PLAIN, name);
@@ -141,7 +163,9 @@ static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
         uint64_t to = model_until(sheet->model, span->to);
         sheet->label.size = 0;
         text_add(&sheet->label, "%s", "");
-        if (span->kind == MODEL_RUNS) {
+        if (span->kind == MODEL_RUNS && span->entry != LANEPOOL_REPLAY_NONE) {
+            draw_visit(sheet, y, span->from, to, span->entry);
+        } else if (span->kind == MODEL_RUNS) {
             draw_task(sheet, y, span->from, to, span->task, sheet->glyphs->runs);
         } else if (span->kind == MODEL_BLOCKED) {
             describe_blocked_short(&sheet->label, sheet->model, span);
@@ -215,6 +239,8 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
         }
         if (span->kind == LANE_LATCHED) {
             draw_latched(sheet, y, span);
+        } else if (span->kind == LANE_VISITED) {
+            draw_visit(sheet, y, span->from, span->to, span->entry);
         } else if (span->kind == LANE_PARKED || span->kind == LANE_RETRYING) {
             draw_failed(sheet, y, span);
         } else {
@@ -255,6 +281,10 @@ static void add_legend(struct text *text, const struct sheet *sheet)
                  "%s failed, will be retried  %s parked: has failed at last, its lanes are "
                  "poisoned\n",
                  glyphs->retrying, glyphs->parked);
+    }
+    if (sheet->has_visits) {
+        text_add(text, "%s a cut visits a lane: all of its visits are one place in the order\n",
+                 glyphs->visited);
     }
     if (sheet->model->recording->missed > 0) {
         text_add(text, "%llu events were missed\n",

@@ -89,6 +89,15 @@ static void add_attempts(struct stats_group *group, const struct model *model, s
     }
 }
 
+/* A cut runs in a lane while it visits it. */
+static void add_visits(struct stats_group *group, const struct model *model, size_t entry)
+{
+    struct model_visits visits = model_visits_of(model, entry);
+    for (size_t i = 0; i < visits.count; i++) {
+        add_between(&group->phases[STATS_RUNNING], visits.items[i].from, visits.items[i].to);
+    }
+}
+
 static void gather_lane(struct stats *stats, const struct model *model, size_t index,
                         struct stats_group *group)
 {
@@ -101,7 +110,9 @@ static void gather_lane(struct stats *stats, const struct model *model, size_t i
         const lanepool_replay_entry *entry = &replay->entries[i];
         const lanepool_replay_task *task = &model->replay->tasks[entry->task];
         add_between(&group->phases[STATS_WAITING], entry->enter_ns, entry->arrive_ns);
-        if (entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN) {
+        if (task->is_cut) {
+            add_visits(group, model, i);
+        } else if (entry->arrive_ns != LANEPOOL_REPLAY_UNSEEN) {
             add_attempts(group, model, entry->task);
         }
         if (model_is_rollup(task)) {
@@ -135,13 +146,22 @@ static void gather_lanes(struct stats *stats, const struct model *model)
     free(order);
 }
 
+/* Returns true if the task's last attempt is not among its failed attempts. Only the function of
+ * a cut has a start; its visits are an attempt, too. */
+static bool has_last_attempt(const lanepool_replay_task *task, bool has_failed)
+{
+    bool ends_parked = task->failed_count > 0 && task->failed.parked_ns != LANEPOOL_REPLAY_UNSEEN &&
+                       task->failed.ready_ns == LANEPOOL_REPLAY_UNSEEN;
+    return task->start_ns != LANEPOOL_REPLAY_UNSEEN || (task->is_cut && has_failed && !ends_parked);
+}
+
 static void count_attempts(struct stats *stats, const struct model *model, size_t index)
 {
     const lanepool_replay_task *task = &model->replay->tasks[index];
-    stats->attempts += task->failed_count + (task->start_ns != LANEPOOL_REPLAY_UNSEEN);
-    stats->failed_attempts += task->failed_count + (task->start_ns != LANEPOOL_REPLAY_UNSEEN &&
-                                                    (task->status == LANEPOOL_FAILED ||
-                                                     task->status == LANEPOOL_ABANDONED));
+    bool has_failed = task->status == LANEPOOL_FAILED || task->status == LANEPOOL_ABANDONED;
+    bool was_made = has_last_attempt(task, has_failed);
+    stats->attempts += task->failed_count + was_made;
+    stats->failed_attempts += task->failed_count + (was_made && has_failed);
     for (size_t i = 0; i < task->failed_count; i++) {
         lanepool_replay_attempt failed = model_attempt(model, index, i);
         stats->retries += failed.ready_ns != LANEPOOL_REPLAY_UNSEEN;

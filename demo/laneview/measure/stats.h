@@ -16,7 +16,7 @@ struct stats_measure {
 enum stats_phase {
     STATS_WAITING, /* lane: from entering to being granted; tag: from submit to ready */
     STATS_LATCHED, /* rollups: from being granted in a lane to the start */
-    STATS_RUNNING, /* each attempt */
+    STATS_RUNNING, /* each attempt; of a cut in a lane: each visit */
     STATS_RETRIED, /* from a failed attempt until the task is ready again */
     STATS_PARKED,  /* from the last failed attempt until it is ready again or ends */
     STATS_PHASES

@@ -10,7 +10,7 @@ const char *describe_tag(const struct model *model, size_t task)
     if (name && *name) {
         return name;
     }
-    return model_is_rollup(described) ? "rollup" : "task";
+    return described->is_cut ? "cut" : model_is_rollup(described) ? "rollup" : "task";
 }
 
 const char *describe_mode(unsigned mode)
@@ -34,6 +34,13 @@ void describe_task(struct text *text, const struct model *model, size_t task)
 {
     describe_number(text, model, task);
     text_add(text, " %s", describe_tag(model, task));
+}
+
+void describe_visit(struct text *text, const struct model *model, size_t entry)
+{
+    size_t lane = model->replay->entries[entry].lane;
+    describe_task(text, model, model->replay->entries[entry].task);
+    text_add(text, " at %s", lane == LANEPOOL_REPLAY_NONE ? "a lane" : model->lanes[lane].name);
 }
 
 void describe_arrived(struct text *text, const struct model *model, size_t task, uint64_t time)
@@ -107,6 +114,8 @@ static void add_holder(struct text *text, const struct model *model, const struc
     lanepool_replay_attempt attempt = model_attempt(model, span->holder, number);
     if (span->holder_state != LANEPOOL_REPLAY_RUNNING) {
         text_add(text, ", which %s", failed_words(span->holder_state));
+    } else if (model->replay->tasks[span->holder].is_cut) {
+        text_add(text, ", which visits its lanes");
     } else if (attempt.start_ns == LANEPOOL_REPLAY_UNSEEN || attempt.start_ns > span->from ||
                attempt.end_ns <= span->from) {
         return;
@@ -214,6 +223,31 @@ static void add_failed_attempts(struct text *text, const struct model *model, si
     }
 }
 
+/* further visits are only counted */
+#define VISITS_TOLD 8
+
+static void add_visits(struct text *text, const struct model *model, size_t task)
+{
+    char from[UNITS_TEXT_SIZE], length[UNITS_TEXT_SIZE];
+    size_t index = model->replay->tasks[task].first_entry, told = 0;
+    for (; index != LANEPOOL_REPLAY_NONE; index = model->replay->entries[index].next_of_task) {
+        struct model_visits visits = model_visits_of(model, index);
+        size_t lane = model->replay->entries[index].lane;
+        for (size_t i = 0; i < visits.count && lane != LANEPOOL_REPLAY_NONE; i++) {
+            const struct model_visit *visit = &visits.items[i];
+            if (told++ < VISITS_TOLD) {
+                text_add(text, "\nvisited %s at %s for %s%s", model->lanes[lane].name,
+                         units_format(from, visit->from),
+                         units_format(length, model_until(model, visit->to) - visit->from),
+                         visit->has_failed ? ", failed" : "");
+            }
+        }
+    }
+    if (told > VISITS_TOLD) {
+        text_add(text, "\n%zu visits in all", told);
+    }
+}
+
 void describe_history(struct text *text, const struct model *model, size_t task)
 {
     const lanepool_replay_task *described = &model->replay->tasks[task];
@@ -231,6 +265,7 @@ void describe_history(struct text *text, const struct model *model, size_t task)
         index = entry->next_of_task;
     }
     add_moment(text, "submitted", described->submit_ns);
+    add_visits(text, model, task);
     add_moment(text, "ready", described->ready_ns);
     add_moment(text, "started", model_attempt(model, task, 0).start_ns);
     add_failed_attempts(text, model, task);

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "model/spans.h"
 
-/* The name of a task's tag; "task" or "rollup" if the tag has no name. */
+/* The name of a task's tag; "task", "rollup" or "cut" if the tag has no name. */
 const char *describe_tag(const struct model *model, size_t task);
 /* What follows the name of a claim in this lanepool_mode. */
 const char *describe_mode(unsigned mode);
@@ -18,6 +18,9 @@ void describe_number(struct text *text, const struct model *model, size_t task);
 
 /* Adds "#4 close". */
 void describe_task(struct text *text, const struct model *model, size_t task);
+
+/* Adds "#4 close at A" for a cut's visit of a lane. */
+void describe_visit(struct text *text, const struct model *model, size_t entry);
 
 /* Adds "1/2 arrived": how many entries were granted at a time. */
 void describe_arrived(struct text *text, const struct model *model, size_t task, uint64_t time);

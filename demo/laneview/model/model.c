@@ -28,7 +28,11 @@ void model_fini(struct model *model)
     for (size_t i = 0; i < model->attempts_count; i++) {
         free(model->attempts[i].items);
     }
+    for (size_t i = 0; i < model->visits_count; i++) {
+        free(model->visits[i].items);
+    }
     free(model->attempts);
+    free(model->visits);
     free(model->lanes);
     free(model->workers);
     lanepool_replay_destroy(model->replay);
@@ -48,6 +52,54 @@ static void update_attempts(struct model *model, size_t index)
         attempts->items = memory_grow(attempts->items, &attempts->capacity, task->failed_count,
                                       sizeof *attempts->items);
         attempts->items[task->failed_count - 1] = task->failed;
+    }
+}
+
+static struct model_visits *visits_of_entry(struct model *model, size_t entry)
+{
+    while (model->visits_count <= entry) {
+        model->visits = memory_grow(model->visits, &model->visits_capacity, model->visits_count + 1,
+                                    sizeof *model->visits);
+        model->visits[model->visits_count++] = (struct model_visits){ 0 };
+    }
+    return &model->visits[entry];
+}
+
+/* Adds a visit. If the end of the visit before it was missed, that visit ends now. */
+static void begin_visit(struct model *model, struct model_visits *visits, uint64_t from,
+                        uint16_t thread)
+{
+    struct model_visit *last = visits->count > 0 ? &visits->items[visits->count - 1] : NULL;
+    if (last && last->to == LANEPOOL_REPLAY_UNSEEN) {
+        last->to = model->now;
+    }
+    visits->items =
+        memory_grow(visits->items, &visits->capacity, visits->count + 1, sizeof *visits->items);
+    visits->items[visits->count++] =
+        (struct model_visit){ .from = from, .to = LANEPOOL_REPLAY_UNSEEN, .thread = thread };
+}
+
+/* A visit whose begin was missed is taken to have begun when its lane was granted. */
+static void end_visit(struct model *model, struct model_visits *visits, const lanepool_event *event)
+{
+    if (visits->count == 0 || visits->items[visits->count - 1].to != LANEPOOL_REPLAY_UNSEEN) {
+        begin_visit(model, visits, model->replay->entries[model->replay->entry].arrive_ns,
+                    event->thread);
+    }
+    visits->items[visits->count - 1].to = model->now;
+    visits->items[visits->count - 1].has_failed = event->detail != LANEPOOL_OK;
+}
+
+static void update_visits(struct model *model, const lanepool_event *event)
+{
+    size_t entry = model->replay->entry;
+    if (!model->has_history || entry == LANEPOOL_REPLAY_NONE) {
+        return;
+    }
+    if (event->type == LANEPOOL_EVENT_VISIT) {
+        begin_visit(model, visits_of_entry(model, entry), model->now, event->thread);
+    } else if (event->type == LANEPOOL_EVENT_VISITED) {
+        end_visit(model, visits_of_entry(model, entry), event);
     }
 }
 
@@ -75,6 +127,7 @@ void model_feed(struct model *model, const lanepool_event *event)
         memory_fail();
     }
     count_steals(model, event);
+    update_visits(model, event);
     if (model->replay->task != LANEPOOL_REPLAY_NONE) {
         update_attempts(model, model->replay->task);
     }

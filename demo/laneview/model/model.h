@@ -16,6 +16,19 @@ struct model_attempts {
     size_t capacity;
 };
 
+/* A visit of a lane by a cut. */
+struct model_visit {
+    uint64_t from, to; /* `to` is LANEPOOL_REPLAY_UNSEEN while the visit lasts */
+    uint16_t thread;   /* as in events */
+    bool has_failed;
+};
+
+/* The visits of an entry; more than one if the cut is retried. */
+struct model_visits {
+    struct model_visit *items;
+    size_t count, capacity;
+};
+
 /* How many entries wait in a lane from a time on. */
 struct model_depth {
     uint64_t time;
@@ -33,7 +46,7 @@ struct model_lane {
 };
 
 enum model_span_kind {
-    MODEL_RUNS,
+    MODEL_RUNS,     /* a task, or a cut's visit of a lane */
     MODEL_NO_WORK,  /* no task is pending, or all pending tasks run already */
     MODEL_BLOCKED,  /* tasks are pending, but all of them wait in lanes or have failed */
     MODEL_SEARCHES, /* there is work, and the worker is about to find it */
@@ -47,6 +60,7 @@ struct model_span {
     enum model_span_kind kind;
     size_t task;   /* RUNS: the task; BLOCKED: the first latched rollup that others wait for, or
                       LANEPOOL_REPLAY_NONE */
+    size_t entry;  /* RUNS: the entry of the cut whose lane it visits, or LANEPOOL_REPLAY_NONE */
     size_t holder; /* BLOCKED: the task that all wait for in the end, or LANEPOOL_REPLAY_NONE */
     lanepool_replay_state holder_state; /* BLOCKED: RETRYING, PARKED, or else RUNNING */
 };
@@ -66,6 +80,8 @@ struct model {
     lanepool_replay *replay;
     struct model_attempts *attempts; /* for each task of the replay */
     size_t attempts_count, attempts_capacity;
+    struct model_visits *visits; /* for each entry of the replay; only with a history */
+    size_t visits_count, visits_capacity;
     struct model_lane *lanes; /* for each lane of the replay */
     size_t lane_count, lane_capacity;
     struct model_worker *workers; /* recording->worker_count of them */
@@ -88,9 +104,16 @@ void model_advance(struct model *model, uint64_t time);
 
 /* --- questions --- */
 
+/* Returns true for a task whose lanes wait for one another. */
 static inline bool model_is_rollup(const lanepool_replay_task *task)
 {
-    return task->lane_count > 1;
+    return task->lane_count > 1 && !task->is_cut;
+}
+
+/* Returns true for a task with a colour of its own. */
+static inline bool model_is_rollup_or_cut(const lanepool_replay_task *task)
+{
+    return task->lane_count > 1 || task->is_cut;
 }
 
 /* The number of tasks that have neither ended nor been cancelled. */
@@ -101,6 +124,12 @@ lanepool_replay_attempt model_attempt(const struct model *model, size_t task, si
 
 /* The number of the last attempt that had begun at a time; 0 if none is known. */
 size_t model_attempt_at(const struct model *model, size_t task, uint64_t time);
+
+/* The visits of an entry; none without a history. */
+static inline struct model_visits model_visits_of(const struct model *model, size_t entry)
+{
+    return entry < model->visits_count ? model->visits[entry] : (struct model_visits){ 0 };
+}
 
 /* Returns the end of a span, or the time of the last event while the span lasts. */
 static inline uint64_t model_until(const struct model *model, uint64_t time)

@@ -17,15 +17,25 @@ static struct model_span make_idle_span(enum model_span_kind kind)
 {
     return (struct model_span){ .kind = kind,
                                 .task = LANEPOOL_REPLAY_NONE,
+                                .entry = LANEPOOL_REPLAY_NONE,
                                 .holder = LANEPOOL_REPLAY_NONE };
 }
 
+static struct model_span make_run_span(size_t task, size_t entry)
+{
+    return (struct model_span){
+        .kind = MODEL_RUNS, .task = task, .entry = entry, .holder = LANEPOOL_REPLAY_NONE
+    };
+}
+
 /* Follows a chain of waiting tasks. The span has the first latched rollup on the way, and the
- * last task as holder. */
+ * last task as holder. A task behind a cut waits for the visit of its lane, not for what the cut
+ * waits for in other lanes. */
 static struct model_span make_blocked_span(const struct model *model, size_t task)
 {
     struct model_span cause = { .kind = MODEL_BLOCKED,
                                 .task = LANEPOOL_REPLAY_NONE,
+                                .entry = LANEPOOL_REPLAY_NONE,
                                 .holder = task };
     for (unsigned followed = 0; followed < CHAIN_MAX; followed++) {
         const lanepool_replay_task *waiter = &model->replay->tasks[cause.holder];
@@ -38,9 +48,24 @@ static struct model_span make_blocked_span(const struct model *model, size_t tas
             break;
         }
         cause.holder = next;
+        if (model->replay->tasks[next].is_cut) {
+            break;
+        }
     }
     cause.holder_state = state_of_holder(model, cause.holder);
     return cause;
+}
+
+/* Returns the first task that waits in a lane. A cut that has been granted all of its lanes waits
+ * for its visits only. */
+static size_t first_waiting(const struct model *model)
+{
+    size_t i = model->replay->first[LANEPOOL_REPLAY_WAITING];
+    while (i != LANEPOOL_REPLAY_NONE && model->replay->tasks[i].is_cut &&
+           model->replay->tasks[i].arrived == model->replay->tasks[i].entry_count) {
+        i = model->replay->tasks[i].next;
+    }
+    return i;
 }
 
 /* The span of a worker when no task waits in lanes: a failed task is still pending. */
@@ -66,13 +91,15 @@ struct model_span model_cause(const struct model *model, size_t index)
 {
     lanepool_replay_worker worker = index < model->replay->worker_count
                                         ? model->replay->workers[index]
-                                        : (lanepool_replay_worker){ .task = LANEPOOL_REPLAY_NONE };
+                                        : (lanepool_replay_worker){ .task = LANEPOOL_REPLAY_NONE,
+                                                                    .visit = LANEPOOL_REPLAY_NONE };
     enum model_span_kind about_to = worker.asleep ? MODEL_SLEEPS : MODEL_SEARCHES;
-    size_t ready = model->replay->counts[LANEPOOL_REPLAY_READY];
+    size_t ready = model->replay->counts[LANEPOOL_REPLAY_READY] + model->replay->to_visit;
+    if (worker.visit != LANEPOOL_REPLAY_NONE) {
+        return make_run_span(model->replay->entries[worker.visit].task, worker.visit);
+    }
     if (worker.task != LANEPOOL_REPLAY_NONE) {
-        return (struct model_span){ .kind = MODEL_RUNS,
-                                    .task = worker.task,
-                                    .holder = LANEPOOL_REPLAY_NONE };
+        return make_run_span(worker.task, LANEPOOL_REPLAY_NONE);
     }
     if (model->recording->layout == LANEPOOL_PER_WORKER) {
         size_t head = head_of_own_lane(model, index);
@@ -86,15 +113,15 @@ struct model_span model_cause(const struct model *model, size_t index)
     if (ready + model->replay->counts[LANEPOOL_REPLAY_SUBMITTED] > 0) {
         return make_idle_span(about_to);
     }
-    return model->replay->first[LANEPOOL_REPLAY_WAITING] == LANEPOOL_REPLAY_NONE
-               ? blocked_by_failed_task(model)
-               : make_blocked_span(model, model->replay->first[LANEPOOL_REPLAY_WAITING]);
+    size_t waiting = first_waiting(model);
+    return waiting == LANEPOOL_REPLAY_NONE ? blocked_by_failed_task(model)
+                                           : make_blocked_span(model, waiting);
 }
 
 static bool is_same_activity(const struct model_span *a, const struct model_span *b)
 {
-    return a->kind == b->kind && a->task == b->task && a->holder == b->holder &&
-           a->holder_state == b->holder_state;
+    return a->kind == b->kind && a->task == b->task && a->entry == b->entry &&
+           a->holder == b->holder && a->holder_state == b->holder_state;
 }
 
 static void begin_span(struct model *model, struct model_worker *worker, struct model_span span)

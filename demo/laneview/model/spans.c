@@ -166,6 +166,87 @@ static uint64_t add_attempt(const struct model *model, struct lane_spans *spans,
     return to > earliest ? to : earliest;
 }
 
+/* --- cuts --- */
+
+/* The first failed attempt of a task that ended at a time or later; failed_count if there is
+ * none. */
+static size_t attempt_from(const struct model *model, size_t task, uint64_t time)
+{
+    size_t number = 0;
+    while (number < model->replay->tasks[task].failed_count &&
+           model_attempt(model, task, number).end_ns < time) {
+        number++;
+    }
+    return number;
+}
+
+/* Adds the spans after a failed visit: latched until the cut's other visits have been made, and
+ * then as for any failed attempt. */
+static void add_after_failed_visit(const struct model *model, struct lane_spans *spans,
+                                   size_t index, uint64_t from, uint64_t to)
+{
+    size_t task = model->replay->entries[index].task, number = attempt_from(model, task, from);
+    lanepool_replay_attempt failed = model_attempt(model, task, number);
+    struct lane_span span = {
+        .kind = LANE_LATCHED, .entry = index, .task = task, .slot_count = 1, .attempt = number
+    };
+    span.from = from;
+    span.to = earlier_of(failed.end_ns, to);
+    add_span(spans, span);
+    span.from = span.to;
+    span.to = earlier_of(earlier_of(failed.parked_ns, failed.ready_ns), to);
+    span.kind = LANE_RETRYING;
+    add_span(spans, span);
+    span.from = span.to;
+    span.to = earlier_of(failed.ready_ns, to);
+    span.kind = LANE_PARKED;
+    add_span(spans, span);
+    span.from = span.to;
+    span.to = to;
+    span.kind = LANE_READY;
+    add_span(spans, span);
+}
+
+/* Adds the spans of a cut's entry: ready until the visit, the visit, and what follows if it has
+ * failed. Returns the end of the last one. */
+static uint64_t add_visits(const struct model *model, struct lane_spans *spans, size_t index)
+{
+    const lanepool_replay_entry *entry = &model->replay->entries[index];
+    struct model_visits visits = model_visits_of(model, index);
+    uint64_t end = end_of_entry(model, entry), from = entry->arrive_ns;
+    bool has_failed = false;
+    if (from == LANEPOOL_REPLAY_UNSEEN) {
+        return 0;
+    }
+    for (size_t i = 0; i <= visits.count; i++) {
+        uint64_t next = i < visits.count ? earlier_of(visits.items[i].from, end) : end;
+        struct lane_span span = { .from = from,
+                                  .to = next,
+                                  .kind = LANE_READY,
+                                  .entry = index,
+                                  .task = entry->task,
+                                  .slot_count = 1 };
+        if (has_failed) {
+            add_after_failed_visit(model, spans, index, from, next);
+        } else if (i == 0) {
+            add_span(spans, span);
+        }
+        if (i == visits.count) {
+            break;
+        }
+        span.from = next;
+        span.to = earlier_of(visits.items[i].to, end);
+        span.kind = LANE_VISITED;
+        span.attempt = i;
+        add_span(spans, span);
+        from = span.to;
+        has_failed = visits.items[i].has_failed;
+    }
+    return end;
+}
+
+/* --- lanes --- */
+
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
 {
     uint64_t last = 0; /* a run whose start was missed is drawn from the end of the previous run */
@@ -174,6 +255,11 @@ void spans_of_lane(const struct model *model, size_t index, struct lane_spans *s
     for (; number != LANEPOOL_REPLAY_NONE; number = model->replay->entries[number].next_of_lane) {
         const lanepool_replay_entry *entry = &model->replay->entries[number];
         uint64_t from, to;
+        if (model->replay->tasks[entry->task].is_cut) {
+            uint64_t end = add_visits(model, spans, number);
+            last = end > last ? end : last;
+            continue;
+        }
         bool ran = spans_of_attempt(model, entry->task, 0, last, &from, &to);
         add_before_run(model, spans, number, ran ? from : end_of_entry(model, entry));
         for (size_t k = 0; k <= model->replay->tasks[entry->task].failed_count; k++) {

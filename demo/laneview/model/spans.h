@@ -11,7 +11,8 @@ enum lane_span_kind {
     LANE_READY,   /* the task at the head waits for a worker */
     LANE_RUNS,
     LANE_RETRYING, /* its last attempt has failed, and the next one is not due yet */
-    LANE_PARKED    /* the task at the head is parked: the lane is poisoned */
+    LANE_PARKED,   /* the task at the head is parked: the lane is poisoned */
+    LANE_VISITED   /* a cut makes its visit */
 };
 
 struct lane_span {

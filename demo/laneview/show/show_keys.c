@@ -18,14 +18,15 @@ static bool is_moment(const lanepool_event *event)
     return event->type == LANEPOOL_EVENT_ROUTE || event->type == LANEPOOL_EVENT_ARRIVE ||
            event->type == LANEPOOL_EVENT_START || event->type == LANEPOOL_EVENT_END ||
            event->type == LANEPOOL_EVENT_CANCEL || event->type == LANEPOOL_EVENT_RETRY ||
-           event->type == LANEPOOL_EVENT_PARK;
+           event->type == LANEPOOL_EVENT_PARK || event->type == LANEPOOL_EVENT_VISIT ||
+           event->type == LANEPOOL_EVENT_VISITED;
 }
 
-static void note_lane(struct show *show, const lanepool_event *event)
+static void note_lane(struct show *show, const lanepool_event *event, const char *what)
 {
     const struct model *model = &show->model;
     size_t lane = lanepool_replay_lane_of(model->replay, event->object_type, event->object);
-    text_add(&show->notes, " reaches the head of %s",
+    text_add(&show->notes, " %s %s", what,
              lane == LANEPOOL_REPLAY_NONE ? "a lane" : model->lanes[lane].name);
 }
 
@@ -57,7 +58,12 @@ static void note_moment(struct show *show, const lanepool_event *event)
     }
     describe_task(&show->notes, &show->model, task);
     if (event->type == LANEPOOL_EVENT_ARRIVE) {
-        note_lane(show, event);
+        note_lane(show, event, "reaches the head of");
+    } else if (event->type == LANEPOOL_EVENT_VISIT) {
+        note_lane(show, event, "visits");
+    } else if (event->type == LANEPOOL_EVENT_VISITED) {
+        note_lane(show, event,
+                  event->detail == LANEPOOL_OK ? "has visited" : "fails in its visit of");
     } else {
         text_add(&show->notes, "%s", words_of_event(event));
     }
