@@ -21,9 +21,10 @@ if [ $record = yes ]; then
     "$laneview" record latches -o "$here/latches.recording"
     "$laneview" record seed --layout worker -o "$here/per_worker.recording"
     "$laneview" record poisoned -o "$here/poisoned.recording"
+    "$laneview" record month-end-cut -o "$here/month-end-cut.recording"
 fi
 mkdir -p "$folder"
-for name in seed per_worker latches poisoned; do
+for name in seed per_worker latches poisoned month-end-cut; do
     "$laneview" svg "$here/$name.recording" -o "$folder/$name.svg"
 done
 

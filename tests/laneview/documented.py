@@ -26,7 +26,7 @@ def main():
     check("seed.svg" in names and "latches-18.svg" in names, f"there are pictures: {names}")
     for name in names:
         there = (pictures / name).read_bytes()
-        if "-" not in name:
+        if not name.startswith("latches-"):
             check((views.path / name).read_bytes() == there, f"{name} is drawn otherwise now")
         elif shutil.which("dot"):
             check(words((views.path / name).read_bytes()) == words(there), f"{name} says otherwise now")
