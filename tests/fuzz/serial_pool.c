@@ -1,8 +1,9 @@
 /*
  * Stands in for lanepool: the few calls that ledgerbatch makes of a pool, without threads. A submit
  * runs the task at once. A task that fails poisons the lanes that it has, and later tasks run
- * without these. Journal entries are written when there are as many as a call may have, and at the
- * end.
+ * without these. A cut is an entry for each visit, and poisons the lanes of failed visits only.
+ * Journal entries are written when there are as many as a call may have, and at the end. Tasks are
+ * released at the end.
  */
 #include <stdlib.h>
 
@@ -16,6 +17,8 @@ struct lanepool_pool {
     void *user;
     lanepool_journal_entry *entries; /* that are not written yet */
     size_t entry_count, capacity;
+    lanepool_task *unreleased;
+    size_t unreleased_count, unreleased_capacity;
     bool has_failed;
 };
 
@@ -35,6 +38,10 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
 
 lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
 {
+    for (size_t i = 0; i < pool->unreleased_count; i++) {
+        pool->unreleased[i].release(pool->unreleased[i].context);
+    }
+    free(pool->unreleased);
     free(pool->entries);
     free(pool->poisoned);
     free(pool);
@@ -94,18 +101,57 @@ bool lanepool_run_holds(const lanepool_run *run, lanepool_key key)
     return claims && !is_poisoned(run->pool, key.id);
 }
 
-lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
+static void release_later(lanepool_pool *pool, const lanepool_task *task)
+{
+    pool->unreleased = memory_grow(pool->unreleased, &pool->unreleased_capacity,
+                                   pool->unreleased_count + 1, sizeof *pool->unreleased);
+    pool->unreleased[pool->unreleased_count++] = *task;
+}
+
+static void run_task(lanepool_pool *pool, const lanepool_task *task)
 {
     lanepool_run run = { pool, task, NULL };
-    if (pool->has_failed) {
-        return LANEPOOL_SHUT_DOWN;
-    }
     if (task->function(&run, task->context) == 0) {
         add_entry(pool, run.record);
-        return LANEPOOL_OK;
+        return;
     }
     for (size_t i = 0; i < task->claim_count; i++) {
         poison(pool, task->claims[i].key.id);
+    }
+}
+
+static void run_cut(lanepool_pool *pool, const lanepool_task *task)
+{
+    bool failed = false;
+    for (size_t i = 0; i < task->claim_count; i++) {
+        lanepool_run run = { pool, task, NULL };
+        if (is_poisoned(pool, task->claims[i].key.id)) {
+            continue;
+        }
+        if (task->at_lane(&run, task->context, i) == 0) {
+            add_entry(pool, run.record);
+        } else {
+            poison(pool, task->claims[i].key.id);
+            failed = true;
+        }
+    }
+    if (failed) {
+        task->cancelled(task->context, LANEPOOL_IN_PARTS);
+    } else {
+        run_task(pool, task);
+    }
+    release_later(pool, task);
+}
+
+lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
+{
+    if (pool->has_failed) {
+        return LANEPOOL_SHUT_DOWN;
+    }
+    if (task->at_lane) {
+        run_cut(pool, task);
+    } else {
+        run_task(pool, task);
     }
     return LANEPOOL_OK;
 }
