@@ -4,6 +4,7 @@
 #include "base/misuse.h"
 #include "core/run.h"
 #include "lane/mode.h"
+#include "lane/visits.h"
 #include "route/lane_handle.h"
 #include "route/program_key.h"
 
@@ -81,9 +82,10 @@ static LANEPOOL_I_COLD void report_missing_claim(lanepool_pool *pool, const lane
 {
     lanepool_failed_check failed = { .pool = pool, .claim = claim, .run = run };
     if (run != NULL) {
-        failed.function = run->task->function;
-        failed.context = run->task->context;
-        failed.ticket = lanepool_i_task_ticket(run->task);
+        const lanepool_i_task *task = lanepool_i_task_or_cut(run->task); /* a visit has a block */
+        failed.function = task->function;
+        failed.context = task->context;
+        failed.ticket = lanepool_i_task_ticket(task);
     }
     if (pool->options.on_check != NULL)
         pool->options.on_check(pool->options.user, &failed);

@@ -132,3 +132,66 @@ Test(cut_forms, keys_of_every_type_are_visited_once)
     lanepool_lane_release(lane);
     pool_end(pool);
 }
+
+/* --- checks of claims --- */
+
+struct checked {
+    lanepool_pool *pool;
+    struct cut cut;
+    const void *context;
+    lanepool_task_fn function;
+    uint64_t ticket, ticket_of_visit;
+    _Atomic uint32_t failed;
+};
+
+static void note_failed(void *user, const lanepool_failed_check *failed)
+{
+    struct checked *checked = user;
+
+    checked->context = failed->context;
+    checked->function = failed->function;
+    checked->ticket = failed->ticket;
+    atomic_fetch_add(&checked->failed, 1);
+}
+
+static int visit_checked(lanepool_run *run, void *context, size_t index)
+{
+    struct checked *checked = context;
+
+    checked->ticket_of_visit = lanepool_run_ticket(run);
+    lanepool_assert_claimed(checked->pool, checked->cut.claims[index]);
+    lanepool_assert_claimed(checked->pool, lanepool_shared(99));
+    return 0;
+}
+
+static int end_checked(lanepool_run *run, void *context)
+{
+    (void)run;
+    (void)context;
+    return 0;
+}
+
+Test(cut_forms, a_failed_check_in_a_visit_names_the_cut)
+{
+    struct checked checked = { .pool = NULL };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.on_check = note_failed;
+    options.user = &checked;
+    checked.pool = pool_make_with(&options);
+    cut_init(&checked.cut, 2, LANEPOOL_SHARED);
+    lanepool_task task = cut_task(&checked.cut);
+    task.function = end_checked;
+    task.context = &checked;
+    task.at_lane = visit_checked;
+    task.cancelled = NULL;
+    task.release = NULL;
+    expect_ok(lanepool_pool_submit(checked.pool, &task));
+    pool_settle(checked.pool);
+    expect_eq(checked.failed, 2);
+    expect(checked.context == &checked);
+    expect(checked.function == end_checked);
+    expect_eq(checked.ticket, checked.ticket_of_visit);
+    pool_end(checked.pool);
+}
