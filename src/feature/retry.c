@@ -10,6 +10,7 @@
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "future/expiry.h"
+#include "lane/visits.h"
 #include "route/entries.h"
 #include "route/pool.h"
 
@@ -208,8 +209,9 @@ static void unlist_ready(lanepool_i_attempts *attempts)
 }
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
- * counted from 0, an earlier request does not count. Only this thread moves a SUSPENDED task, and
- * no other phase of this task becomes SUSPENDED, so it may read the phase without the lock. */
+ * counted from 0, an earlier request does not count. A cut whose visits were made is in the middle
+ * of an attempt. Only this thread moves a SUSPENDED task, and no other phase of this task becomes
+ * SUSPENDED, so it may read the phase without the lock. */
 static bool refuses_attempt(lanepool_i_task *task, lanepool_result *result)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
@@ -217,7 +219,8 @@ static bool refuses_attempt(lanepool_i_task *task, lanepool_result *result)
         return false;
     if (lanepool_i_future_phase(&attempts->member.future) == LANEPOOL_I_PHASE_SUSPENDED)
         unlist_ready(attempts);
-    if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
+    bool begins = !lanepool_i_task_is_cut(task) || !lanepool_i_cut_is_in_attempt(task);
+    if (!attempts->ends_uncalled && attempts->failed > 0 && begins && was_asked_to_stop(attempts))
         call_off(attempts);
     if (attempts->ends_uncalled)
         *result = attempts->result;

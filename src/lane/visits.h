@@ -145,6 +145,14 @@ static inline lanepool_i_task *lanepool_i_visitor_part(const lanepool_i_visits *
     return visits->parts == NULL ? NULL : lanepool_i_visits_part(visits, visitor->number);
 }
 
+/* By the worker that has taken the cut. Returns true if the visits of an attempt have been made, so
+ * that the cut has to call its function or to fail. */
+static inline bool lanepool_i_cut_is_in_attempt(const lanepool_i_task *cut)
+{
+    const lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    return !visits->has_called && (visits->kept == 0 || visits->status != LANEPOOL_OK);
+}
+
 /* Returns the tag of a task whose last visit may be ending. */
 static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
 {

@@ -111,6 +111,39 @@ Test(cut_ends, a_retry_visits_only_the_lanes_that_have_failed)
     pool_end(pool);
 }
 
+/* The request comes during the second attempt, which goes on. */
+Test(cut_ends, a_cancel_during_a_retry_does_not_keep_the_function_from_its_call)
+{
+    struct gate gate;
+    struct cut cut;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_future *future;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    policy.retries = 2;
+    cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
+    cut.codes[1] = 1;
+    cut.gate = &gate;
+    cut.slow = 1;
+    lanepool_task task = cut_task(&cut);
+    task.at_lane = cut_fail_once;
+    task.on_failure = &policy;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    gate_open(&gate, 1);
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_future_cancel(future), LANEPOOL_RUNNING);
+    gate_open(&gate, 1);
+    expect_status(cut_end(future, NULL), LANEPOOL_OK);
+    expect_eq(cut.visits[1], 2);
+    expect_eq(cut.calls, 1);
+    expect_eq(cut.cancels, 0);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
 Test(cut_ends, a_parked_cut_poisons_only_the_lanes_that_have_failed)
 {
     struct step behind[2] = { { .id = 0 }, { .id = 1 } };
