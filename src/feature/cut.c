@@ -13,6 +13,7 @@
 #include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
+#include "wait/deadlock.h"
 
 /* Visits that a visitor makes before it queues behind the ready tasks. */
 #define VISITS_AT_ONCE 64
@@ -132,6 +133,14 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
     return code;
 }
 
+/* Tasks that wait behind the lane now wait for the cut's other lanes, too. */
+static void keep_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
+                      lanepool_i_visitor *visitor, lanepool_status status, int code)
+{
+    if (lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, status, code))
+        lanepool_i_waits_recheck(pool, record);
+}
+
 static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_task *cut, lanepool_i_lane *lane)
 {
@@ -178,7 +187,7 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
         call_function_early(pool, record, cut, visitor);
     int code = calls ? call_at_lane(pool, record, cut, visitor) : 0;
     if (code != 0) {
-        lanepool_i_visits_keep(visits, visitor, LANEPOOL_FAILED, code);
+        keep_lane(pool, record, cut, visitor, LANEPOOL_FAILED, code);
         return;
     }
     if (calls && !PLANTED(NUMBERED_LATE))
@@ -249,12 +258,12 @@ static void begin_round(lanepool_pool *pool, lanepool_i_thread_record *record, l
 }
 
 /* The thread has ended inside the call. */
-static void keep_abandoned(const lanepool_i_thread_record *record, lanepool_i_task *cut,
-                           lanepool_i_visitor *visitor)
+static void keep_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *cut, lanepool_i_visitor *visitor)
 {
     lanepool_i_lane_trace_visit(visitor->entry.entry.at.lane, LANEPOOL_EVENT_VISITED, cut,
                                 LANEPOOL_ABANDONED, record->ring);
-    lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, LANEPOOL_ABANDONED, 0);
+    keep_lane(pool, record, cut, visitor, LANEPOOL_ABANDONED, 0);
 }
 
 static void run_visits(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -267,7 +276,7 @@ static void run_visits(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
     lanepool_i_visitor *visitor = (lanepool_i_visitor *)block;
     if (is_abandoned)
-        keep_abandoned(record, block->context, visitor);
+        keep_abandoned(pool, record, block->context, visitor);
     run_visitor(pool, record, visitor, grants);
 }
 

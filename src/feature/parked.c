@@ -72,6 +72,7 @@ static void add_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entr
     chain->last = entry;
 }
 
+/* `next` of a cut's entry says again that the lane is kept. */
 static void remove_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entry)
 {
     lanepool_i_parked_chain *chain = chain_of(failures, entry->entry.at.lane);
@@ -84,6 +85,8 @@ static void remove_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *e
         store_relaxed(&before->entry.next, (uintptr_t)next_in_chain(entry));
     if (chain->last == entry)
         chain->last = before;
+    if ((entry->owner & LANEPOOL_I_OWNER_CUT) != 0)
+        store_relaxed(&entry->entry.next, LANEPOOL_I_NEXT_KEPT);
 }
 
 /* Calls `change` for each lane that the task poisons. Returns their number. */

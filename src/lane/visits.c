@@ -263,17 +263,21 @@ void lanepool_i_visits_pass(lanepool_i_visitor *visitor)
     end_visit(visitor, LANEPOOL_I_NEXT_PASSED);
 }
 
-void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
+/* In later rounds no entry waits in a lane. */
+bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code)
 {
     lanepool_i_word_lock_lock(&visits->lock);
+    bool is_first_round = !visits->is_counted;
     end_visit(visitor, LANEPOOL_I_NEXT_KEPT);
     settle_locked(visits, visitor);
     if (visits->kept++ == 0) {
         visits->status = status;
         visits->code = code;
     }
+    bool waits = is_first_round && visits->left > 0;
     lanepool_i_word_lock_unlock(&visits->lock);
+    return waits;
 }
 
 bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor, bool *ends)

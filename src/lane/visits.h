@@ -14,6 +14,9 @@
  *        \                                   \-----failure---> kept: the lane does not go on
  *         \--the cut leaves a poisoned lane------------------> passed, without a visit
  *
+ * A lane that is kept makes the tasks behind it wait for the cut's other lanes. No other visit
+ * makes one lane wait for another.
+ *
  * A *round* ends when no entry waits, is listed or is visited, and no visitor is active. Then the
  * passed entries are dropped, and the cut is ready. Its worker calls the function if no entry is
  * kept. Otherwise the cut has failed, and a retry begins a round with the kept entries.
@@ -195,7 +198,8 @@ void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_stat
 void lanepool_i_visits_pass(lanepool_i_visitor *visitor);
 /* Settles what the visitor has passed, which is then queued. */
 void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
-void lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
+/* Returns true if the lane may make others wait for further lanes of the cut. */
+bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code);
 /* Makes a visitor idle. Returns false if entries are listed: it must go on. If the round has ended,
  * *ends is set, and no other thread uses the entries. */

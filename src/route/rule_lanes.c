@@ -119,8 +119,19 @@ static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut,
             each_dependent_in_lane(pool, cut, i, limit, true, found, context);
 }
 
-/* A cut that waits in a lane makes no task wait in another one. Those behind it in this lane were
- * found with it. */
+/* A cut that waits in a lane makes those tasks wait that are behind a lane it keeps: it keeps that
+ * lane until it has visited the others. Those behind it in this lane were found with it. The cut's
+ * round does not end during the walk: its entry waits in a frozen lane, or a visitor is active, or
+ * the round has ended and the cut is ready. */
+static void each_dependent_of_cut(lanepool_pool *pool, lanepool_i_task *cut, uint64_t limit,
+                                  void (*found)(lanepool_i_task *dependent, void *context),
+                                  void *context)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
+        if (lanepool_i_entry_is_kept(cut, i))
+            each_dependent_in_lane(pool, cut, i, limit, true, found, context);
+}
+
 void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                                      void (*found)(lanepool_i_task *dependent, void *context),
                                      void *context)
@@ -129,8 +140,11 @@ void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task,
         each_dependent_of_visitor(pool, task->context, limit, found, context);
         return;
     }
-    size_t count = lanepool_i_task_is_cut(task) ? 0 : lanepool_i_task_count(task);
-    for (size_t i = 0; i < count; i++)
+    if (lanepool_i_task_is_cut(task)) {
+        each_dependent_of_cut(pool, task, limit, found, context);
+        return;
+    }
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++)
         each_dependent_in_lane(pool, task, i, limit, false, found, context);
 }
 

@@ -10,6 +10,7 @@ bool lanepool_i_waits_init(lanepool_i_waits *waits)
     lanepool_i_list_init(&waits->pumps);
     atomic_init(&waits->caller_count, 0);
     atomic_init(&waits->sleeping, 0);
+    atomic_init(&waits->rechecks, false);
     return lanepool_i_mutex_init(&waits->lock, LANEPOOL_I_LOCK_WAITS);
 }
 

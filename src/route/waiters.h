@@ -7,7 +7,8 @@
  * checks the wait when it carries the message out. By then every task accepted before the wait is
  * routed, and a task routed later does not block any of these. The check walks over the wait-for
  * graph, from the waiting task to the tasks that wait for it, directly or through other tasks and
- * waits. If the walk reaches the awaited task, the wait could never end.
+ * waits. If the walk reaches the awaited task, the wait could never end. Only a failed visit of a
+ * cut (visits.h) can make a routed task wait for more: then all waits are checked again.
  *
  * Helping. A waiter that may wait takes the role and searches for a ready task from which the walk
  * reaches the awaited task, or which is that task. It runs this task; if there is none, it sleeps.
@@ -70,6 +71,8 @@ typedef struct lanepool_i_waits {
     lanepool_i_list pumps;         /* L */
     _Atomic uint32_t caller_count; /* A: L writes: pumps, and waiters with a task of their own */
     _Atomic uint32_t sleeping;     /* A: waiters that sleep, or are about to */
+    lanepool_i_message recheck;    /* asks for a new check of all waits inside tasks */
+    _Atomic bool rechecks;         /* A: it is in the inbox */
 } lanepool_i_waits;
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits);

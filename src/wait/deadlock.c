@@ -2,6 +2,7 @@
  * task it needs; see deadlock.h. */
 #include "wait/deadlock.h"
 
+#include "feature/failures.h"
 #include "feature/pump.h"
 #include "future/pump.h"
 #include "route/pool.h"
@@ -74,6 +75,43 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_wait_drop(wait);
+}
+
+/* The first wait that closes a cycle answers DEADLOCK, and so ends the cycle. */
+static void recheck_locked(lanepool_pool *pool, lanepool_i_wait *wait, lanepool_i_grants *grants)
+{
+    if (load_relaxed(&wait->verdict) != LANEPOOL_I_MAY_WAIT ||
+        check_deadlock_locked(pool, wait, grants) != LANEPOOL_I_WOULD_DEADLOCK)
+        return;
+    wait->awaited = NULL;
+    store_release(&wait->verdict, LANEPOOL_I_WOULD_DEADLOCK);
+    lanepool_i_semaphore_post(&wait->waiter.waiter.semaphore);
+}
+
+static void carry_out_recheck(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_message *message, lanepool_i_grants *grants)
+{
+    (void)record;
+    (void)message;
+    lanepool_i_failures_sent(pool);
+    (void)exchange_seq(&pool->waits.rechecks, false);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    LANEPOOL_I_EACH(lanepool_i_wait, wait, &pool->waits.inside, inside)
+        recheck_locked(pool, wait, grants);
+    if (!lanepool_i_list_is_empty(&pool->waits.pumps))
+        post_pump_waits_locked(pool, NULL);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+}
+
+/* If the message is in the inbox already, it is carried out after the exchange, and so finds what
+ * the caller has changed. A pool that ends ends the waits. */
+void lanepool_i_waits_recheck(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    lanepool_i_waits *waits = &pool->waits;
+    if (exchange_seq(&waits->rechecks, true))
+        return;
+    waits->recheck.carry_out = carry_out_recheck;
+    (void)lanepool_i_failures_send(pool, record, &waits->recheck);
 }
 
 /* --- helping --- */

@@ -21,6 +21,9 @@ enum {
  * wait's verdict and posts its thread. */
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_message *message, lanepool_i_grants *grants);
+/* Checks all waits again, when everything accepted before has been routed: those behind a lane that
+ * a cut keeps after a failed visit wait for its other lanes, too. */
+void lanepool_i_waits_recheck(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* The waiting thread, with the role: takes a ready task that the wait needs, if there is one, and
  * sets `helping` to it. */
 void lanepool_i_wait_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
