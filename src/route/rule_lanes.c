@@ -81,7 +81,7 @@ static uintptr_t first_dependent(lanepool_i_lane *lane, lanepool_i_task *task, s
 }
 
 static void each_dependent_in_lane(lanepool_pool *pool, lanepool_i_task *task, size_t i,
-                                   uint64_t limit, bool if_granted,
+                                   uint64_t limit,
                                    void (*found)(lanepool_i_task *dependent, void *context),
                                    void *context)
 {
@@ -92,8 +92,6 @@ static void each_dependent_in_lane(lanepool_pool *pool, lanepool_i_task *task, s
         lane->use.link = pool->lane_table.frozen;
         pool->lane_table.frozen = lane;
     }
-    if (if_granted && !lanepool_i_entry_is_granted(task, i))
-        return;
     lanepool_i_entry *entry;
     for (uintptr_t link = first_dependent(lane, task, i); link != 0;
          link = load_relaxed(&entry->next)) {
@@ -107,8 +105,10 @@ static void each_dependent_in_lane(lanepool_pool *pool, lanepool_i_task *task, s
     }
 }
 
-/* An active visitor makes its cut wait, and the tasks behind the cut's granted entries. It is
- * active until it has run, so the round does not end during the walk. */
+/* An active visitor makes its cut wait, and the tasks behind all entries that have not passed: an
+ * entry that waits may be granted while the visitor is queued, and then no other visitor need
+ * become ready. The visitor is active until it has run, so the round does not end during the walk.
+ */
 static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut, uint64_t limit,
                                       void (*found)(lanepool_i_task *dependent, void *context),
                                       void *context)
@@ -116,7 +116,7 @@ static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut,
     found(cut, context);
     for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
         if (!lanepool_i_entry_has_passed(cut, i))
-            each_dependent_in_lane(pool, cut, i, limit, true, found, context);
+            each_dependent_in_lane(pool, cut, i, limit, found, context);
 }
 
 /* A cut that waits in a lane makes those tasks wait that are behind a lane it keeps: it keeps that
@@ -129,7 +129,7 @@ static void each_dependent_of_cut(lanepool_pool *pool, lanepool_i_task *cut, uin
 {
     for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
         if (lanepool_i_entry_is_kept(cut, i))
-            each_dependent_in_lane(pool, cut, i, limit, true, found, context);
+            each_dependent_in_lane(pool, cut, i, limit, found, context);
 }
 
 void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
@@ -145,7 +145,7 @@ void lanepool_i_lanes_each_dependent(lanepool_pool *pool, lanepool_i_task *task,
         return;
     }
     for (size_t i = 0; i < lanepool_i_task_count(task); i++)
-        each_dependent_in_lane(pool, task, i, limit, false, found, context);
+        each_dependent_in_lane(pool, task, i, limit, found, context);
 }
 
 /* Clears the walk's VISITED bits. No other thread reads the address of the lane in an entry that

@@ -94,6 +94,43 @@ Test(cut_waits, a_failed_visit_makes_its_lane_wait_for_the_others)
     }
 }
 
+/* The only worker waits inside a task for one that is behind the cut in lane 1. It must make the
+ * cut's visits: lane 1 is granted while the visitor is queued. */
+Test(cut_waits, a_worker_that_waits_inside_a_task_makes_visits)
+{
+    struct gate gate;
+    struct step before = { .id = 0 };
+    struct step behind = { .id = 1 };
+    struct cut cut;
+    struct waiter waiter = { .gate = &gate };
+    lanepool_pump *pump;
+    size_t ran;
+    lanepool_claim one = lanepool_exclusive(1);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    expect_ok(lanepool_pump_create(pool, &pump));
+    lanepool_task pumped = step_task(&before, &one, 1);
+    pumped.pump = pump;
+    expect_ok(lanepool_pool_submit(pool, &pumped));
+    start_waiter(pool, &waiter, NULL);
+    cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
+    lanepool_future *future = cut_submit(pool, &cut);
+    waiter.awaited = submit_step(pool, &behind, 1);
+    gate_open(&gate, 1);
+    rest();
+    expect_ok(lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, &ran));
+    expect_status(cut_end(future, NULL), LANEPOOL_OK);
+    future_finish(waiter.awaited);
+    pool_settle(pool);
+    expect_ok(waiter.answer);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_ok(lanepool_pump_destroy(pump));
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
 /* The cut is parked, and the only worker waits for a task behind it. When the cut is to be retried,
  * that worker must do it. */
 Test(cut_waits, a_worker_that_waits_inside_a_task_retries_a_parked_cut)
