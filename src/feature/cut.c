@@ -13,7 +13,6 @@
 #include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "wait/deadlock.h"
 
 /* Visits that a visitor makes before it queues behind the ready tasks. */
 #define VISITS_AT_ONCE 64
@@ -138,7 +137,7 @@ static void keep_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lan
                       lanepool_i_visitor *visitor, lanepool_status status, int code)
 {
     if (lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, status, code))
-        lanepool_i_waits_recheck(pool, record);
+        pool->host->recheck_waits(pool, record);
 }
 
 static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -28,6 +28,7 @@
 #include "pool/pool_quiesce.h"
 #include "pool/pool_shutdown.h"
 #include "pool/worker_loop.h"
+#include "wait/deadlock.h"
 
 #include <string.h>
 
@@ -195,6 +196,7 @@ static const lanepool_i_router_host host = {
     .dispose = lanepool_i_run_dispose,
     .dispose_silently = lanepool_i_run_dispose_silently,
     .stop_now = stop_without_hand_back,
+    .recheck_waits = lanepool_i_waits_recheck,
 };
 
 /* The pool and the parts of its features, in one piece of memory. Behind it are the parts that the

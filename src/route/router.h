@@ -53,7 +53,7 @@ typedef struct lanepool_i_router {
 } lanepool_i_router;
 
 /* Functions of higher layers that routing calls; pool.c fills them in. Only the role's holder calls
- * them, except `notify_caller`. */
+ * them, except those for any thread. */
 typedef struct lanepool_i_router_host {
     /* Checks the pool's counters; see lifecycle.h. */
     void (*check_counters)(lanepool_pool *pool, lanepool_i_thread_record *record);
@@ -72,6 +72,9 @@ typedef struct lanepool_i_router_host {
     /* Any thread without a lock: stops the pool as lanepool_pool_shutdown_now() does, unless it was
      * stopped before. */
     void (*stop_now)(lanepool_pool *pool);
+    /* Any thread without a lock: routed tasks wait for more than they did. Has all waits inside
+     * tasks checked again, when everything accepted before has been routed. */
+    void (*recheck_waits)(lanepool_pool *pool, lanepool_i_thread_record *record);
 } lanepool_i_router_host;
 
 void lanepool_i_router_init(lanepool_i_router *router);
