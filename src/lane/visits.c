@@ -250,7 +250,7 @@ void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_stat
     lanepool_i_word_lock_unlock(&visits->lock);
 }
 
-static void end_visit(lanepool_i_visitor *visitor, uintptr_t next)
+static void mark_visited(lanepool_i_visitor *visitor, uintptr_t next)
 {
     store_relaxed(&visitor->at->entry.next, next);
     visitor->at = NULL;
@@ -260,7 +260,7 @@ static void end_visit(lanepool_i_visitor *visitor, uintptr_t next)
 
 void lanepool_i_visits_pass(lanepool_i_visitor *visitor)
 {
-    end_visit(visitor, LANEPOOL_I_NEXT_PASSED);
+    mark_visited(visitor, LANEPOOL_I_NEXT_PASSED);
 }
 
 /* In later rounds no entry waits in a lane. */
@@ -269,7 +269,7 @@ bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visit
 {
     lanepool_i_word_lock_lock(&visits->lock);
     bool is_first_round = !visits->is_counted;
-    end_visit(visitor, LANEPOOL_I_NEXT_KEPT);
+    mark_visited(visitor, LANEPOOL_I_NEXT_KEPT);
     settle_locked(visits, visitor);
     if (visits->kept++ == 0) {
         visits->status = status;
