@@ -1,9 +1,40 @@
-/* Owns the entries of tombstones, early releases and hand-offs; see entries.h. */
+/* Owns reading the entries of tasks that may start, and the entries of tombstones, early releases
+ * and hand-offs; see entries.h. */
 #include "route/entries.h"
 
 #include "base/planted.h"
 #include "route/pool.h"
 #include "route/program_key.h"
+
+/* --- reading --- */
+
+static void lock_cut(lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_cut(task))
+        lanepool_i_word_lock_lock(&lanepool_i_visits_of(task)->lock);
+}
+
+static void unlock_cut(lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_cut(task))
+        lanepool_i_word_lock_unlock(&lanepool_i_visits_of(task)->lock);
+}
+
+size_t lanepool_i_entries_read_count(lanepool_i_task *task)
+{
+    lock_cut(task);
+    size_t count = lanepool_i_task_count(task);
+    unlock_cut(task);
+    return count;
+}
+
+lanepool_i_lane *lanepool_i_entries_read_lane(lanepool_i_task *task, size_t i)
+{
+    lock_cut(task);
+    lanepool_i_lane *lane = i < lanepool_i_task_count(task) ? lanepool_i_entry_lane(task, i) : NULL;
+    unlock_cut(task);
+    return lane;
+}
 
 /* --- tombstones --- */
 

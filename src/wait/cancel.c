@@ -402,16 +402,16 @@ static const lanepool_i_lane *claimed_lane(const lanepool_pool *pool, lanepool_i
 {
     if (lanepool_i_barrier_holds_back(&pool->router, task))
         return lanepool_i_lane_table_find_claimed(pool, task, i);
-    return lanepool_i_entry_lane(task, i);
+    return lanepool_i_entries_read_lane(task, i);
 }
 
 static bool does_task_claim(const lanepool_pool *pool, lanepool_i_task *task,
                             const lanepool_i_lane *lane)
 {
-    if (!lanepool_i_barrier_holds_back(&pool->router, task))
+    if (!lanepool_i_barrier_holds_back(&pool->router, task) && !lanepool_i_task_is_cut(task))
         return pool->rule->claims_lane(pool, task, lane);
-    size_t i = lanepool_i_task_count(task);
-    while (i > 0 && lanepool_i_lane_table_find_claimed(pool, task, i - 1) != lane)
+    size_t i = lanepool_i_entries_read_count(task);
+    while (i > 0 && claimed_lane(pool, task, i - 1) != lane)
         i--;
     return i > 0;
 }
@@ -431,7 +431,7 @@ static const lanepool_i_lane *lane_to_cancel(const struct cancelling *cancelling
 static bool is_behind_dropped(const struct cancelling *cancelling, lanepool_i_task *task)
 {
     lanepool_pool *pool = cancelling->census.pool;
-    for (size_t i = lanepool_i_task_count(task); i > 0; i--) {
+    for (size_t i = lanepool_i_entries_read_count(task); i > 0; i--) {
         const lanepool_i_lane *lane = claimed_lane(pool, task, i - 1);
         if (lane != NULL && !lanepool_i_lane_is_void(lane) &&
             lanepool_i_parked_is_dropping(pool, lane, cancelling->dropped_by))
@@ -451,7 +451,8 @@ static bool is_to_be_cancelled(const struct cancelling *cancelling, lanepool_i_t
     return does_task_claim(cancelling->census.pool, task, lane);
 }
 
-/* Its entries may be changing, and it is too late to cancel it. */
+/* It is too late to cancel it. A cut that begins after this check has STARTED, too, before it
+ * changes its entries. */
 static bool is_begun_cut(const lanepool_i_task *task)
 {
     return lanepool_i_task_is_cut(task) && lanepool_i_cut_has_begun(task);
