@@ -32,6 +32,7 @@ struct task {
     bool left_early; /* left a lane early: it must have been cancelled, which is the next event */
     bool heir_cancelled; /* a receiver was cancelled that was accepted during its run */
     bool left;           /* left a lane at its end: no receiver follows with its ticket */
+    bool in_parts;       /* a cut that the pool's end has ended */
 };
 
 struct lane {
@@ -298,7 +299,8 @@ static bool has_made_visits(const struct task *task, bool all_passed)
     for (uint32_t i = 0; i < task->entry_count; i++) {
         const struct entry *entry = &task->entries[i];
 
-        if (entry->is_visited || (all_passed && !(entry->passed && entry->released))) {
+        bool has_passed = entry->avoided || (entry->passed && entry->released);
+        if (entry->is_visited || (all_passed && !has_passed)) {
             return false;
         }
     }
@@ -327,7 +329,9 @@ static void step(struct event_judge *judge, const lanepool_event *event)
     }
     switch (event->type) {
     case LANEPOOL_EVENT_READY:
-        note(judge, !task->ready && task->waiting == 0,
+        note(judge,
+             (!task->ready || (task->is_cut && task->has_failed && !task->started)) &&
+                 task->waiting == 0,
              "ready twice, or before every entry is granted");
         note(judge, !task->is_cut || has_made_visits(task, false), "a cut is ready too early");
         task->ready = true;
@@ -344,6 +348,9 @@ static void step(struct event_judge *judge, const lanepool_event *event)
               event->detail == LANEPOOL_POISONED) &&
                  !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
+        note(judge, !task->is_cut || event->detail != LANEPOOL_OK || has_left_all(task),
+             "a cut ends that has not left its lanes");
+        task->in_parts = event->detail == LANEPOOL_IN_PARTS;
         task->ended = true;
         task->has_failed |= event->detail == LANEPOOL_FAILED;
         break;
@@ -433,16 +440,6 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     }
 }
 
-static bool has_left_all(const struct task *task)
-{
-    for (uint32_t i = 0; i < task->entry_count; i++) {
-        if (is_lane(task->entries[i].type) && !task->entries[i].released) {
-            return false;
-        }
-    }
-    return true;
-}
-
 const char *event_judge_end(struct event_judge *judge)
 {
     note(judge, judge->submission_count == 0, "a task that was submitted was never routed");
@@ -450,7 +447,9 @@ const char *event_judge_end(struct event_judge *judge)
         const struct task *task = &judge->tasks[i];
         note(judge, task->ended || task->cancelled, "a task never ended");
         /* If the pool was stopped, a parked task has ended without leaving its lanes. */
-        note(judge, task->cancelled || (task->has_failed && !task->left) || has_left_all(task),
+        note(judge,
+             task->cancelled || task->in_parts || (task->has_failed && !task->left) ||
+                 has_left_all(task),
              "a task never left a lane");
     }
     return judge->problem;
