@@ -24,6 +24,8 @@ struct judge {
     struct latest_end *ends;
     uint32_t *cancelled_by; /* by task: the call that cancelled it, or WORKLOAD_NONE */
     uint32_t *marks;        /* by key: the modes of claims of cancelled tasks, as a set */
+    /* The same run with cuts split up; see feature/cut/workload.h. Without cuts: the judge. */
+    const struct judge *by_lane;
     struct oracle_verdict verdict;
 };
 
@@ -79,6 +81,7 @@ static inline bool judge_was_refused(const struct judge *judge, uint32_t task)
 /* Returns the status that the task's future has, if it has one. */
 lanepool_status judge_result_of(const struct judge *judge, uint32_t task);
 int judge_code_of(const struct judge *judge, uint32_t task);
+const void *judge_value_of(const struct judge *judge, uint32_t task);
 
 /* Returns true if the record has a ticket: `cancelled` does not say it. */
 static inline bool judge_has_ticket(const struct oracle_task *record)

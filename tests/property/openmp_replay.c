@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/sizes.h"
+#include "feature/cut/workload.h"
 #include "support/memory.h"
 
 enum { TICKET_BITS = 40 };
@@ -128,9 +129,15 @@ static bool is_same(const struct oracle_log *log, const struct oracle_log *repla
     return true;
 }
 
-bool openmp_replay_agrees(const struct oracle_log *log, const struct workload *workload,
+/* A cut is replayed as its visits, which are tasks of their own. */
+bool openmp_replay_agrees(const struct oracle_log *whole_log, const struct workload *whole,
                           int threads)
 {
+    struct oracle_split split;
+
+    oracle_split_cuts(&split, whole_log, whole);
+    const struct oracle_log *log = &split.log;
+    const struct workload *workload = &split.workload;
     struct place *places = memory_get(workload->params.task_count, sizeof *places);
     uint32_t count = sort_by_ticket(log, workload->params.task_count, places);
     struct oracle_log replay;
@@ -141,6 +148,7 @@ bool openmp_replay_agrees(const struct oracle_log *log, const struct workload *w
     replay_all(&replay, workload, places, count, threads);
     agrees = is_same(log, &replay, &workload->params);
     oracle_log_fini(&replay);
+    oracle_split_fini(&split);
     free(places);
     return agrees;
 }

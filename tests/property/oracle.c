@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "feature/cut/workload.h"
 #include "property/judge.h"
 #include "property/workload_feature.h"
 #include "support/memory.h"
@@ -98,11 +99,12 @@ static uint64_t touch_key(struct oracle_key *key, uint32_t task, lanepool_mode m
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task)
 {
     const struct workload_task *what = &workload->tasks[task];
+    uint32_t number = what->visit_of != WORKLOAD_NONE ? what->visit_of : task;
     uint64_t seen = 0;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
         if (!oracle_misses(log, workload, task, what->merged[i].key)) {
-            seen = touch_key(&log->keys[what->merged[i].key], task, what->merged[i].mode, seen);
+            seen = touch_key(&log->keys[what->merged[i].key], number, what->merged[i].mode, seen);
         }
     }
     log->tasks[task].seen = seen;
@@ -122,6 +124,33 @@ void oracle_touch_part(struct oracle_log *log, const struct workload *workload, 
     }
 }
 
+uint64_t oracle_touch_lane(struct oracle_log *log, const struct workload *workload, uint32_t cut,
+                           uint32_t lane)
+{
+    const struct workload_claim *claim = &workload->tasks[cut].merged[lane];
+
+    return touch_key(&log->keys[claim->key], cut, claim->mode, 0);
+}
+
+static uint64_t add_key(uint64_t read, const struct oracle_log *log, struct workload_claim claim)
+{
+    const struct oracle_key *key = &log->keys[claim.key];
+
+    read = random_mix(read ^ key->history);
+    if (claim.mode != LANEPOOL_SHARED) {
+        read = random_mix(read ^ load(&key->readers));
+    }
+    if (claim.mode != LANEPOOL_COMMUTING) {
+        read = random_mix(read ^ load(&key->adders));
+    }
+    return read;
+}
+
+uint64_t oracle_read_key(const struct oracle_log *log, struct workload_claim claim)
+{
+    return add_key(0, log, claim);
+}
+
 uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,
                           uint32_t task)
 {
@@ -129,17 +158,8 @@ uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *w
     uint64_t read = 0;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        const struct oracle_key *key = &log->keys[what->merged[i].key];
-
-        if (oracle_misses(log, workload, task, what->merged[i].key)) {
-            continue;
-        }
-        read = random_mix(read ^ key->history);
-        if (what->merged[i].mode != LANEPOOL_SHARED) {
-            read = random_mix(read ^ load(&key->readers));
-        }
-        if (what->merged[i].mode != LANEPOOL_COMMUTING) {
-            read = random_mix(read ^ load(&key->adders));
+        if (!oracle_misses(log, workload, task, what->merged[i].key)) {
+            read = add_key(read, log, what->merged[i]);
         }
     }
     return read;
@@ -332,10 +352,14 @@ static void raise_end(struct latest_end *end, uint64_t at, lanepool_mode mode)
     }
 }
 
+/* A shutdown now may have ended a cut in the middle of an attempt. Then others that it cancels may
+ * get their calls before the cut. */
 static void note_end(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
-    uint64_t at = oracle_when(&judge->log->tasks[task].call_end);
+    const struct oracle_task *record = &judge->log->tasks[task];
+    bool is_open = atomic_load(&record->is_open);
+    uint64_t at = oracle_when(is_open ? &record->attempt_end : &record->call_end);
     uint64_t gave_up_at = oracle_when(&judge->log->tasks[task].gave_up_at);
 
     if (!judge_has_place(judge, task)) {
@@ -462,7 +486,6 @@ static uint32_t count_accepted(const struct judge *judge)
 
 static void judge_order(struct judge *judge)
 {
-    check_tickets(judge);
     if (workload_has_claims(judge->workload)) {
         check_keys_by_ticket(judge);
         check_keys_by_time(judge);
@@ -487,34 +510,72 @@ static void judge_what_was_seen(struct judge *judge)
     }
 }
 
+static void begin_judge(struct judge *judge)
+{
+    judge->verdict.passed = true;
+    judge->count = count_accepted(judge);
+    judge->by_ticket = sorted_by(judge, when_ticket);
+    judge->by_submit_begin = sorted_by(judge, when_submit_begins);
+    judge->by_submit_end = sorted_by(judge, when_submit_ends);
+    judge->ends = memory_get((size_t)judge->workload->params.key_count + 1, sizeof *judge->ends);
+    judge->marks = memory_get(judge->workload->params.key_count, sizeof *judge->marks);
+    judge->cancelled_by =
+        memory_get(judge->workload->params.task_count, sizeof *judge->cancelled_by);
+}
+
+static void end_judge(const struct judge *judge)
+{
+    free(judge->by_ticket);
+    free(judge->by_submit_begin);
+    free(judge->by_submit_end);
+    free(judge->ends);
+    free(judge->cancelled_by);
+    free(judge->marks);
+}
+
+/* A visit was cancelled with its cut. */
+static void copy_cancels(struct judge *by_lane, const struct judge *judge)
+{
+    memcpy(by_lane->marks, judge->marks, judge->workload->params.key_count * sizeof *judge->marks);
+    for (uint32_t i = 0; i < by_lane->workload->params.task_count; i++) {
+        uint32_t cut = by_lane->workload->tasks[i].visit_of;
+
+        by_lane->cancelled_by[i] = judge->cancelled_by[cut != WORKLOAD_NONE ? cut : i];
+    }
+}
+
+/* Judges what needs the orders. Without a call there is no ticket. */
+static void judge_all(struct judge *judge, struct judge *by_lane)
+{
+    check_tickets(judge);
+    judge_order(by_lane);
+    judge_waits(by_lane);
+    if (!by_lane->verdict.passed) {
+        judge_blame(&judge->verdict, "%s", by_lane->verdict.why);
+    }
+    EACH_FEATURE(judge, judge);
+}
+
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload)
 {
+    struct oracle_split split;
     struct judge judge = { .log = log, .workload = workload };
 
-    judge.verdict.passed = true;
-    judge.count = count_accepted(&judge);
-    judge.by_ticket = sorted_by(&judge, when_ticket);
-    judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
-    judge.by_submit_end = sorted_by(&judge, when_submit_ends);
-    judge.ends = memory_get((size_t)workload->params.key_count + 1, sizeof *judge.ends);
-    judge.marks = memory_get(workload->params.key_count, sizeof *judge.marks);
-    judge.cancelled_by = memory_get(workload->params.task_count, sizeof *judge.cancelled_by);
-
+    oracle_split_cuts(&split, log, workload);
+    struct judge by_lane = { .log = &split.log, .workload = &split.workload };
+    begin_judge(&judge);
+    begin_judge(&by_lane);
+    judge.by_lane = &by_lane;
+    by_lane.by_lane = &by_lane;
     EACH_FEATURE(prepare_judge, &judge);
+    copy_cancels(&by_lane, &judge);
     judge_calls(&judge);
     judge_what_was_seen(&judge);
-    /* Without a call there is no ticket. */
     if (judge.verdict.passed) {
-        judge_order(&judge);
-        judge_waits(&judge);
-        EACH_FEATURE(judge, &judge);
+        judge_all(&judge, &by_lane);
     }
-
-    free(judge.by_ticket);
-    free(judge.by_submit_begin);
-    free(judge.by_submit_end);
-    free(judge.ends);
-    free(judge.cancelled_by);
-    free(judge.marks);
+    end_judge(&by_lane);
+    end_judge(&judge);
+    oracle_split_fini(&split);
     return judge.verdict;
 }

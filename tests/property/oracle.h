@@ -76,9 +76,33 @@ struct oracle_task {
     atomic_uint drops; /* calls that are to drop the tasks behind it */
     struct oracle_keep keeps[ORACLE_KEEPS_MAX];
     atomic_uint keep_count;
+    /* Of a cut, whose call begins with its first visit and ends when all is done. */
+    _Atomic bool is_open; /* an attempt has begun; it has not failed or called the function */
+    _Atomic uint64_t body_begin; /* of its function's first call; 0: none */
+    uint64_t body_thread;
+    size_t body_worker;
+    bool has_called;             /* the last attempt has called the function; for a visit that was
+                                    split off: it is being made */
+    atomic_uint parts;           /* calls of `cancelled` with IN_PARTS */
     uint64_t part_number;        /* of the journal's entry for the lane that it gave up; 0: none */
     uint64_t entry_number;       /* in the journal, of its end; 0: it has no entry */
     _Atomic uint64_t written_at; /* after its entry was written; 0: it was not */
+};
+
+/* The record of one lane of a cut. Visits of a lane follow one another. */
+struct oracle_lane_visit {
+    _Atomic uint64_t begin; /* of the first call; 0: none */
+    _Atomic uint64_t first_end;
+    _Atomic uint64_t end; /* of the last call */
+    _Atomic bool inside;
+    _Atomic bool has_passed; /* a call has succeeded */
+    atomic_uint calls;
+    uint64_t seen; /* as of a task */
+    uint64_t left; /* a hash of the key after the first call had changed it */
+    uint64_t ticket;
+    uint64_t thread;
+    size_t worker;
+    bool was_asked; /* a call found that the cut was asked to end */
 };
 
 /* The record of a cancelling call. */
@@ -209,10 +233,11 @@ struct oracle_log {
     _Atomic uint64_t closing_at;  /* before a shutdown of any kind was called; 0: never */
     _Atomic uint64_t ending_at;   /* before the call that ends a pool that has nothing left to do */
     struct oracle_options options;
-    struct oracle_journal *journal; /* NULL: the pool has none */
-    bool refused;                   /* the platform has refused a resource on purpose */
-    const char *events;             /* the violation in the pool's events, or NULL */
-    const char *look;               /* the violation in a snapshot, or NULL */
+    struct oracle_journal *journal;        /* NULL: the pool has none */
+    struct oracle_lane_visit *lane_visits; /* by the position of the claim; NULL: no cuts */
+    bool refused;                          /* the platform has refused a resource on purpose */
+    const char *events;                    /* the violation in the pool's events, or NULL */
+    const char *look;                      /* the violation in a snapshot, or NULL */
     _Atomic uint64_t clock;
 };
 
@@ -283,6 +308,9 @@ struct oracle_counts {
     uint64_t kept;
     uint64_t refused; /* in poisoned lanes */
     uint64_t without; /* ran without a poisoned lane */
+    uint64_t cuts;    /* that began */
+    uint64_t lane_visits;
+    uint64_t in_parts; /* cuts */
 };
 
 /* Adds the counts of a judged run. */
@@ -290,6 +318,22 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
                   struct oracle_counts *counts);
 /* Prints the counts as a part of a line. */
 void oracle_print_counts(const struct oracle_counts *counts, FILE *out);
+
+/* Returns the record of the lane of a cut's merged claim. */
+static inline struct oracle_lane_visit *oracle_visit_of(const struct oracle_log *log,
+                                                        const struct workload *workload,
+                                                        uint32_t cut, uint32_t lane)
+{
+    return &log->lane_visits[workload->tasks[cut].merged - workload->claim_store + lane];
+}
+
+/* Returns true if the task is a cut that has let the lane of this merged claim go on. */
+static inline bool oracle_has_passed(const struct oracle_log *log, const struct workload *workload,
+                                     uint32_t task, uint32_t lane)
+{
+    return workload_is_cut(workload, task) &&
+           atomic_load(&oracle_visit_of(log, workload, task, lane)->has_passed);
+}
 
 /* Returns true if the task ran without the lane of a key that it claims, because another task had
  * poisoned the lane. A receiver has the same lanes as its giver. */
@@ -301,6 +345,12 @@ static inline bool oracle_misses(const struct oracle_log *log, const struct work
 
     return log->misses && log->misses[whose * workload->params.key_count + key];
 }
+
+/* As oracle_touch_keys(), for a visit of a cut. Returns what the visit has seen. */
+uint64_t oracle_touch_lane(struct oracle_log *log, const struct workload *workload, uint32_t cut,
+                           uint32_t lane);
+/* As oracle_read_keys(), for one key that is claimed in this mode. */
+uint64_t oracle_read_key(const struct oracle_log *log, struct workload_claim claim);
 
 /* As oracle_touch_keys(), for the key that the task gives up, or for its other keys. */
 void oracle_touch_part(struct oracle_log *log, const struct workload *workload, uint32_t task,

@@ -130,7 +130,8 @@ static void check_callbacks(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
-    unsigned attempts = atomic_load(&task->attempts);
+    /* The last attempt at a cut may have neither failed nor succeeded. */
+    unsigned attempts = atomic_load(&task->attempts) - atomic_load(&task->is_open);
     unsigned releases = what->has_release && task->call != CALL_HANDED_BACK;
 
     if (atomic_load(&task->releases) != releases) {
@@ -155,6 +156,17 @@ static void check_callbacks(struct judge *judge, uint32_t index)
     }
 }
 
+/* Returns true if a shutdown now has ended the cut in the middle of an attempt. The attempt may
+ * have made no call yet; then the cut has a future, which says so. */
+static bool is_in_parts(const struct judge *judge, uint32_t cut)
+{
+    const struct oracle_task *record = &judge->log->tasks[cut];
+    bool is_retried = record->awaits_retry || atomic_load(&record->tried_anew) > record->begun_anew;
+
+    return atomic_load(&record->is_open) ||
+           (is_retried && !record->has_called && record->result.status == LANEPOOL_IN_PARTS);
+}
+
 lanepool_status judge_result_of(const struct judge *judge, uint32_t task)
 {
     const struct oracle_task *record = &judge->log->tasks[task];
@@ -169,6 +181,9 @@ lanepool_status judge_result_of(const struct judge *judge, uint32_t task)
     if (atomic_load(&record->abandoned)) {
         return LANEPOOL_ABANDONED;
     }
+    if (workload_is_cut(judge->workload, task) && is_in_parts(judge, task)) {
+        return LANEPOOL_IN_PARTS;
+    }
     if (attempts == 0 || attempts > judge->workload->tasks[task].fails) {
         return LANEPOOL_OK;
     }
@@ -181,10 +196,24 @@ lanepool_status judge_result_of(const struct judge *judge, uint32_t task)
 /* A task that ends between two attempts has the code of the last one. */
 int judge_code_of(const struct judge *judge, uint32_t task)
 {
+    const struct oracle_task *record = &judge->log->tasks[task];
     lanepool_status status = judge_result_of(judge, task);
+    bool has_code =
+        status == LANEPOOL_FAILED || (status == LANEPOOL_CANCELLED && record->call == CALL_RUN);
 
-    return status == LANEPOOL_FAILED ||
-           (status == LANEPOOL_CANCELLED && judge->log->tasks[task].call == CALL_RUN);
+    return has_code ? workload_code_of(judge->workload, task, atomic_load(&record->attempts)) : 0;
+}
+
+/* Only the function sets a value. */
+const void *judge_value_of(const struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+    bool called = !workload_is_cut(judge->workload, task) ||
+                  (record->has_called && judge_result_of(judge, task) != LANEPOOL_IN_PARTS);
+
+    return record->call == CALL_RUN && !atomic_load(&record->abandoned) && called
+               ? &judge->workload->tasks[task]
+               : NULL;
 }
 
 static void check_future(struct judge *judge, uint32_t index)
@@ -192,12 +221,11 @@ static void check_future(struct judge *judge, uint32_t index)
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
     lanepool_status status = judge_result_of(judge, index);
-    const void *value = task->call == CALL_RUN && !atomic_load(&task->abandoned) ? what : NULL;
 
     if (!what->has_future) {
         return;
     }
-    if (task->result.status != status || task->result.value != value ||
+    if (task->result.status != status || task->result.value != judge_value_of(judge, index) ||
         task->result.code != judge_code_of(judge, index)) {
         judge_blame(&judge->verdict, "the future of task %u says %s, code %d", index,
                     lanepool_status_name(task->result.status), task->result.code);
@@ -215,7 +243,8 @@ static void check_cancellations(struct judge *judge)
 
     for (uint32_t i = 0; i < judge->count; i++) {
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
-        uint64_t end = oracle_when(&task->call_end);
+        bool is_cut = workload_is_cut(judge->workload, judge->by_ticket[i]);
+        uint64_t end = oracle_when(is_cut ? &task->attempt_end : &task->call_end);
 
         if (task->call == CALL_RUN && end > last_run && !atomic_load(&task->abandoned)) {
             last_run = end;

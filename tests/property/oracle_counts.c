@@ -1,6 +1,14 @@
 /* Counts the features that runs have used, to show that they have been used. */
 #include "property/oracle.h"
 
+static void count_visits(const struct oracle_log *log, const struct workload *workload,
+                         uint32_t cut, struct oracle_counts *counts)
+{
+    for (uint32_t lane = 0; lane < workload->tasks[cut].merged_count; lane++) {
+        counts->lane_visits += atomic_load(&oracle_visit_of(log, workload, cut, lane)->calls);
+    }
+}
+
 static void count_task(const struct oracle_task *record, const struct workload_task *what,
                        bool stopped, struct oracle_counts *counts)
 {
@@ -23,6 +31,7 @@ static void count_task(const struct oracle_task *record, const struct workload_t
     counts->kept += atomic_load(&record->keep_count);
     counts->refused += record->call == CALL_CANCELLED && record->result.status == LANEPOOL_POISONED;
     counts->pumped += ran && what->pump != WORKLOAD_NONE;
+    counts->in_parts += atomic_load(&record->parts);
 }
 
 void oracle_count(const struct oracle_log *log, const struct workload *workload,
@@ -32,6 +41,10 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         count_task(&log->tasks[i], &workload->tasks[i], stopped, counts);
+        if (workload_is_cut(workload, i)) {
+            counts->cuts += log->tasks[i].call == CALL_RUN;
+            count_visits(log, workload, i, counts);
+        }
     }
     for (uint32_t key = 0; key < workload->params.key_count; key++) {
         counts->contexts += atomic_load(&log->contexts[key].opens);
@@ -53,7 +66,8 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
         "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
         "%llu receivers, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
         "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room, %llu "
-        "retries, %llu parked, %llu refused, %llu lanes left",
+        "retries, %llu parked, %llu refused, %llu lanes left, %llu cuts with %llu visits, %llu in "
+        "parts",
         (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
         (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
         (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
@@ -62,5 +76,7 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
         (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
         (unsigned long long)counts->choices, (unsigned long long)counts->without_room,
         (unsigned long long)counts->retries, (unsigned long long)counts->kept,
-        (unsigned long long)counts->refused, (unsigned long long)counts->without);
+        (unsigned long long)counts->refused, (unsigned long long)counts->without,
+        (unsigned long long)counts->cuts, (unsigned long long)counts->lane_visits,
+        (unsigned long long)counts->in_parts);
 }

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feature/cut/workload.h"
 #include "property/judge.h"
 #include "property/world.h"
 
-enum { QUIET_TASKS_MAX = 64 };
+/* Cuts are split up into their visits. */
+enum { QUIET_TASKS_MAX = 64, QUIET_NODES_MAX = 512 };
 
 static bool is_submitted(const struct oracle_task *task)
 {
@@ -244,7 +246,8 @@ static bool may_wait_for_all(const struct oracle_log *log, const struct workload
 static bool holds_up(const struct oracle_log *log, const struct workload *workload, uint32_t other,
                      uint32_t task)
 {
-    if (workload->tasks[task].is_heir && workload->tasks[task].parent == other) {
+    if ((workload->tasks[task].is_heir && workload->tasks[task].parent == other) ||
+        workload->tasks[other].visit_of == task) {
         return true;
     }
     return may_stand_before(log, workload, other, task) &&
@@ -321,6 +324,20 @@ static bool somebody_is_idle(const struct oracle_log *log, const struct workload
     return !busy && atomic_load(&log->pumps[pump].waits);
 }
 
+/* Returns true if the task is a visit of a cut that makes as many visits at once as it can: as many
+ * as there are workers. Threads that wait inside tasks make visits, too. */
+static bool are_visitors_busy(const struct oracle_log *log, const struct workload *workload,
+                              uint32_t task)
+{
+    uint32_t cut = workload->tasks[task].visit_of;
+    uint32_t busy = 0;
+
+    for (uint32_t i = 0; i < workload->params.task_count && cut != WORKLOAD_NONE; i++) {
+        busy += workload->tasks[i].visit_of == cut && log->tasks[i].has_called;
+    }
+    return cut != WORKLOAD_NONE && busy >= workload->params.workers;
+}
+
 /* Finds the excused tasks, until no more are found. */
 static void excuse(const struct oracle_log *log, const struct workload *workload,
                    size_t idle_workers, bool *excused)
@@ -337,7 +354,8 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
             excused[i] = (workload->tasks[i].is_barrier &&
                           (cancels_any(log, workload) || is_any_unwritten(log, workload))) ||
                          may_be_paused(log, workload, i) || !is_due(log, workload, i) ||
-                         !somebody_is_idle(log, workload, i, idle_workers);
+                         !somebody_is_idle(log, workload, i, idle_workers) ||
+                         are_visitors_busy(log, workload, i);
             for (uint32_t j = 0; j < count && !excused[i]; j++) {
                 excused[i] =
                     j != i && holds_up(log, workload, j, i) &&
@@ -353,9 +371,9 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
 static void check_tasks(const struct oracle_log *log, const struct workload *workload,
                         size_t idle_workers, struct oracle_verdict *verdict)
 {
-    bool excused[QUIET_TASKS_MAX] = { false };
+    bool excused[QUIET_NODES_MAX] = { false };
 
-    if (cancels_several(log, workload)) {
+    if (cancels_several(log, workload) || workload->params.task_count > QUIET_NODES_MAX) {
         return;
     }
     excuse(log, workload, idle_workers, excused);
@@ -367,6 +385,16 @@ static void check_tasks(const struct oracle_log *log, const struct workload *wor
                                                                  : "a worker sleeps");
         }
     }
+}
+
+static void check_split_tasks(const struct oracle_log *log, const struct workload *workload,
+                              size_t idle_workers, struct oracle_verdict *verdict)
+{
+    struct oracle_split split;
+
+    oracle_split_cuts(&split, log, workload);
+    check_tasks(&split.log, &split.workload, idle_workers, verdict);
+    oracle_split_fini(&split);
 }
 
 static bool is_pending(const struct oracle_log *log, const struct oracle_task *task)
@@ -451,7 +479,7 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
     }
     if ((idle_workers > 0 || workload->params.pumps > 0) &&
         workload->params.layout == LANEPOOL_PER_KEY) {
-        check_tasks(log, workload, idle_workers, &verdict);
+        check_split_tasks(log, workload, idle_workers, &verdict);
     }
     if (!judge_contexts_are_few(log, workload)) {
         judge_blame(&verdict, "more contexts are idle than allowed");

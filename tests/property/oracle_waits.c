@@ -87,6 +87,19 @@ static bool may_have_conflicted(const struct judge *judge, uint32_t task, uint32
     return judge->log->misses && workload_conflict(judge->workload, task, other);
 }
 
+/* Returns true if both are visits of one cut, and the first one's lane may have waited for the
+ * other's, because a visit had failed. */
+static bool may_keep_its_lane(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    const struct oracle_task *record = &judge->log->tasks[task];
+    bool has_passed_at_once = atomic_load(&record->attempts) == 1 && record->call == CALL_RUN &&
+                              oracle_when(&record->call_end) == oracle_when(&record->attempt_end);
+
+    return what->visit_of != WORKLOAD_NONE &&
+           what->visit_of == judge->workload->tasks[other].visit_of && !has_passed_at_once;
+}
+
 /* Returns true if, at some moment from begin to end, the task was blocked by `other`. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
@@ -101,9 +114,13 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
         a->wait_end > begin && (awaits(judge, task, other) || helps(a, b))) {
         return true;
     }
+    if (may_keep_its_lane(judge, task, other)) {
+        return true;
+    }
     return may_wait_after(judge, task, begin) && may_stand_before(judge, other, task) &&
            (oracle_conflict_at(judge->log, judge->workload, other, task, 0) ||
             may_have_conflicted(judge, other, task) || is_heir_of(judge, task, other) ||
+            judge->workload->tasks[other].visit_of == task ||
             judge_meet_at_a_mark(judge, task, other));
 }
 

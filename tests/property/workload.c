@@ -204,6 +204,7 @@ static void use_no_feature(struct workload_task *task, uint32_t index)
     task->group = WORKLOAD_NONE;
     task->awaits_group = WORKLOAD_NONE;
     task->pump = WORKLOAD_NONE;
+    task->visit_of = WORKLOAD_NONE;
 }
 
 void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,

@@ -123,6 +123,7 @@ struct workload_params {
     uint32_t journal_batch;
     uint32_t journal_wait;
     bool lane_numbers;
+    bool cuts;          /* some tasks are cuts */
     uint32_t options;   /* options that change no result: a set of WORKLOAD_ bits */
     uint64_t step_seed; /* if not 0, the pool has no threads; not drawn */
     uint64_t step_plain_from;
@@ -176,7 +177,10 @@ struct workload_task {
     bool has_policy;
     lanepool_failure_policy policy;
     bool resolves; /* resolves parked tasks, as a resolver does */
-    bool dropped;  /* left out, to make a failing workload smaller */
+    bool is_cut;
+    uint32_t visits_fail; /* of a cut: of the attempts that fail, how many fail in visits */
+    uint32_t visit_of;    /* for the oracle: the cut that it is a visit of, or WORKLOAD_NONE */
+    bool dropped;         /* left out, to make a failing workload smaller */
 };
 
 enum workload_cancel_kind {
@@ -309,6 +313,25 @@ static inline bool workload_submits_claims(const struct workload *workload)
 static inline bool workload_has_named_lanes(const struct workload *workload)
 {
     return workload->params.rule == RULE_CLAIMS && workload->params.layout == LANEPOOL_PER_KEY;
+}
+
+/* Returns true if the task is a cut. */
+static inline bool workload_is_cut(const struct workload *workload, uint32_t task)
+{
+    return workload->params.cuts && workload->tasks[task].is_cut;
+}
+
+/* Returns true if any task is a cut. */
+bool workload_has_cuts(const struct workload *workload);
+
+/* Returns how many visits of a cut's lane fail, or WORKLOAD_EACH. The lane is that of its merged
+ * claim with this number. */
+uint32_t workload_visits_fail(const struct workload *workload, uint32_t task, uint32_t lane);
+
+/* Returns the code with which this attempt at the task fails, if it fails. */
+static inline int workload_code_of(const struct workload *workload, uint32_t task, unsigned attempt)
+{
+    return workload_is_cut(workload, task) && attempt <= workload->tasks[task].visits_fail ? 2 : 1;
 }
 
 /* Returns the task's failure policy. Runs of a periodic task do not fail. */

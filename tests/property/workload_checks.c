@@ -2,6 +2,7 @@
  * Assertions of claims (on_check): a body asserts each claim that its task has, and some that it
  * does not have. Only the latter fail, each once.
  */
+#include "feature/cut/workload.h"
 #include "property/workload_feature.h"
 #include "property/workload_tasks.h"
 
@@ -10,6 +11,7 @@ static bool has_checks(const struct workload *workload)
     return (workload->params.options & WORKLOAD_ON_CHECK) != 0;
 }
 
+/* Another visit of the same cut may just be recording the ticket. */
 static void note_failed_check(void *user, const lanepool_failed_check *failed)
 {
     struct run *run = user;
@@ -17,9 +19,10 @@ static void note_failed_check(void *user, const lanepool_failed_check *failed)
 
     run_expect(context,
                failed->pool == run->pool && failed->run != NULL && context->run == run &&
-                   failed->ticket == record_of(context)->ticket,
+                   (workload_is_cut(run->workload, context->task) ||
+                    failed->ticket == record_of(context)->ticket),
                "a failed check is reported for another task");
-    context->failed_checks++;
+    atomic_fetch_add(&context->failed_checks, 1);
 }
 
 static void fill_options(struct run *run, lanepool_options *options)
@@ -34,12 +37,12 @@ static void check_claim(struct task_context *self, const lanepool_run *call,
 {
     struct run *run = self->run;
     lanepool_claim asserted = lanepool_claim_of(lanepool_key_id(claim.key), claim.mode);
-    uint32_t before = self->failed_checks;
+    unsigned before = atomic_load(&self->failed_checks);
 
     run_expect(self, lanepool_run_claims(call, asserted) == is_had,
                "a task has other claims than it was submitted with");
     lanepool_assert_claimed(run->pool, asserted);
-    run_expect(self, self->failed_checks == before + !is_had,
+    run_expect(self, atomic_load(&self->failed_checks) == before + !is_had,
                is_had ? "a claim that the task has fails its check"
                       : "a claim that the task does not have passes its check");
 }
@@ -55,13 +58,38 @@ static bool claims_key(const struct workload_task *what, uint32_t key)
     return claims;
 }
 
+/* Visits run in parallel, so only the function counts the checks that have failed. */
+void workload_check_visit_claims(struct task_context *self, const lanepool_run *call, uint32_t lane)
+{
+    struct run *run = self->run;
+    const struct workload_claim *own = &what_of(self)->merged[lane];
+    lanepool_key key = lanepool_key_id(own->key);
+    lanepool_key foreign = lanepool_key_id(own->key + 1);
+
+    run_expect(self, lanepool_run_holds(call, key), "a visit does not hold its lane");
+    run_expect(self, !lanepool_run_holds(call, foreign), "a visit holds another lane");
+    if (!has_checks(run->workload)) {
+        return;
+    }
+    run_expect(self, lanepool_run_claims(call, lanepool_claim_of(key, own->mode)),
+               "a visit does not have its claim");
+    run_expect(self,
+               lanepool_run_claims(call, lanepool_exclusive(own->key)) ==
+                   (own->mode == LANEPOOL_EXCLUSIVE),
+               "a visit has its claim in another mode");
+    lanepool_assert_claimed(run->pool, lanepool_claim_of(key, own->mode));
+    atomic_fetch_add(&self->failed_in_visits, 1);
+    lanepool_assert_claimed(run->pool, lanepool_claim_of(foreign, LANEPOOL_SHARED));
+}
+
 /* A receiver has the claims of its giver, but for a lane that it may have given up. An attempt
  * after the first may have given up a lane, too. */
 static void prepare_body(struct task_context *self, lanepool_run *call)
 {
     const struct run *run = self->run;
     const struct workload_task *what = what_of(self);
-    bool claims = workload_submits_claims(run->workload);
+    bool claims =
+        workload_submits_claims(run->workload) && !workload_is_cut(run->workload, self->task);
     bool may_lack = what->is_heir || oracle_when(&record_of(self)->gave_up_at) != 0;
 
     struct workload_claim foreign = { self->task % run->workload->params.key_count,

@@ -1,5 +1,6 @@
 #include "property/workload_tasks.h"
 
+#include "feature/cut/workload.h"
 #include "property/workload_feature.h"
 #include "task/task.h"
 
@@ -40,7 +41,7 @@ void run_on_error(void *user, const lanepool_error *error)
     if (expected) {
         return;
     }
-    if (error->status != LANEPOOL_FAILED || error->code != 1) {
+    if (error->status != LANEPOOL_FAILED || error->code != run_code_of(context)) {
         run_note_failure(run, error->status);
     }
     atomic_fetch_add_explicit(&record_of(context)->errors, 1, memory_order_relaxed);
@@ -84,6 +85,9 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
     bool taken = false;
 
     (void)user;
+    run_expect(context,
+               (task->at_lane != NULL) == workload_is_cut(context->run->workload, context->task),
+               "a cut is handed back as something else");
     FIRST_FEATURE(taken, take_back, context);
     if (taken) {
         return;
@@ -112,10 +116,20 @@ void run_settle(struct task_context *context)
     }
 }
 
+void run_end_attempt(struct task_context *context)
+{
+    bool stays = false;
+
+    FIRST_FEATURE(stays, end_attempt, context);
+    if (!stays) {
+        oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+        run_settle(context);
+    }
+}
+
 void run_end_part(struct task_context *context)
 {
     struct oracle_task *record = record_of(context);
-    bool stays = false;
 
     if (atomic_fetch_sub(&context->ends_left, 1) != 1) {
         return;
@@ -124,11 +138,7 @@ void run_end_part(struct task_context *context)
     if (atomic_load(&record->attempts) == 1) {
         atomic_store(&record->first_end, oracle_when(&record->attempt_end));
     }
-    FIRST_FEATURE(stays, end_attempt, context);
-    if (!stays) {
-        oracle_stamp_at(context->run->log, &record->call_end);
-        run_settle(context);
-    }
+    run_end_attempt(context);
 }
 
 /* --- bodies --- */
@@ -154,8 +164,7 @@ static void wait_for_another(struct task_context *self)
     record->wait_end = oracle_stamp(self->run->log);
 }
 
-/* Does the parts that are done only once, however many attempts there are. */
-static void do_once(struct task_context *self, lanepool_run *call)
+void run_submit_nested(struct task_context *self, lanepool_run *call)
 {
     struct run *run = self->run;
 
@@ -166,6 +175,15 @@ static void do_once(struct task_context *self, lanepool_run *call)
         if (!submitted) {
             run_submit(&run->contexts[i]);
         }
+    }
+}
+
+/* Does the parts that are done only once, however many attempts there are. A cut may submit the
+ * nested tasks inside a visit. */
+static void do_once(struct task_context *self, lanepool_run *call)
+{
+    if (!workload_submits_in_visit(self->run->workload, self->task)) {
+        run_submit_nested(self, call);
     }
     EACH_FEATURE(do_inside, self, call);
     wait_for_another(self);
@@ -178,7 +196,8 @@ static void run_body(struct task_context *self, lanepool_run *call, bool is_firs
     struct oracle_task *record = record_of(self);
     const struct workload_task *what = what_of(self);
 
-    if (is_first && workload_has_claims(run->workload)) {
+    if (is_first && workload_has_claims(run->workload) &&
+        !workload_is_cut(run->workload, self->task)) {
         oracle_touch_keys(run->log, run->workload, self->task);
         record->left_keys = oracle_read_keys(run->log, run->workload, self->task);
     }
@@ -194,17 +213,28 @@ static void run_body(struct task_context *self, lanepool_run *call, bool is_firs
     EACH_FEATURE(end_body, self);
 }
 
-static int task_body(lanepool_run *call, void *argument)
+/* Returns true if the function is called for the first time. */
+static bool begin_attempt(struct task_context *self, lanepool_run *call)
 {
-    struct task_context *self = argument;
+    if (workload_is_cut(self->run->workload, self->task)) {
+        return workload_begin_body_of_cut(self, call);
+    }
     bool is_first = atomic_fetch_add(&record_of(self)->attempts, 1) == 0;
 
-    atomic_store(&self->ends_left, 1);
     EACH_FEATURE(begin_attempt, self, call, is_first);
     if (is_first) {
         run_record_call(self, CALL_RUN, lanepool_run_ticket(call));
         record_of(self)->worker = lanepool_run_worker(call);
     }
+    return is_first;
+}
+
+static int task_body(lanepool_run *call, void *argument)
+{
+    struct task_context *self = argument;
+    bool is_first = begin_attempt(self, call);
+
+    atomic_store(&self->ends_left, 1);
     bool fails = run_fails_now(self);
     run_body(self, call, is_first);
     oracle_stamp_at(self->run->log, &record_of(self)->returned_at);
@@ -226,6 +256,10 @@ static void task_cancelled(void *argument, lanepool_status why)
 {
     struct task_context *self = argument;
 
+    if (why == LANEPOOL_IN_PARTS) {
+        workload_end_cut_in_parts(self);
+        return;
+    }
     workload_check_why(self->run, why);
     run_record_call(self, CALL_CANCELLED, 0);
     world_pass(what_of(self)->duration / 2);

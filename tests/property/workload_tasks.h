@@ -17,12 +17,13 @@ struct task_context {
     lanepool_future *future;                     /* written by the submit */
     _Atomic(lanepool_future *) published_future; /* for other tasks' waits */
     _Atomic(lanepool_detached *) detached;       /* for the thread that completes it */
-    atomic_uint ends_left;  /* its function; and if it detaches, the completion */
-    atomic_bool settled;    /* nothing will happen to it any more */
-    atomic_uint using;      /* the contexts that it uses now, as a set */
-    uint64_t cell_seen[2];  /* the value of each context's cell */
-    uint32_t failed_checks; /* of claims, in its body */
-    lanepool_timer *timer;  /* of a periodic task's first run; written by the submit */
+    atomic_uint ends_left;        /* its function; and if it detaches, the completion */
+    atomic_bool settled;          /* nothing will happen to it any more */
+    atomic_uint using;            /* the contexts that it uses now, as a set */
+    uint64_t cell_seen[2];        /* the value of each context's cell */
+    atomic_uint failed_checks;    /* of claims, in its body */
+    atomic_uint failed_in_visits; /* the failed checks that its visits expect */
+    lanepool_timer *timer;        /* of a periodic task's first run; written by the submit */
 };
 
 struct run {
@@ -70,6 +71,13 @@ static inline bool run_fails_now(const struct task_context *context)
     return atomic_load(&record_of(context)->attempts) <= what_of(context)->fails;
 }
 
+/* Returns the code with which the last attempt has failed, if it has. */
+static inline int run_code_of(const struct task_context *context)
+{
+    return workload_code_of(context->run->workload, context->task,
+                            atomic_load(&record_of(context)->attempts));
+}
+
 /* Returns true if the status says that the platform has refused a resource on purpose. */
 static inline bool run_is_for_want(lanepool_status status)
 {
@@ -108,6 +116,10 @@ void run_end_part(struct task_context *context);
 /* Records that nothing will happen any more to the task and to those that it would have
  * submitted. */
 void run_settle(struct task_context *context);
+/* Records the end of a task whose last attempt has ended, unless it may be tried again. */
+void run_end_attempt(struct task_context *context);
+/* Submits the tasks that are submitted inside this one. */
+void run_submit_nested(struct task_context *self, lanepool_run *call);
 /* Records the result of a submit whose begin was recorded. */
 void run_record_submit(struct task_context *context, lanepool_status status);
 

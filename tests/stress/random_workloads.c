@@ -186,6 +186,7 @@ static bool agrees_with_predicate(const struct workload *by_claims, const struct
     by_predicate.params.rule = RULE_CLAIMS_AS_PREDICATE;
     by_predicate.params.held_lanes = false;
     by_predicate.params.contexts = false;
+    by_predicate.params.cuts = false;
     passed = run_and_judge(&by_predicate, &other, totals);
     if (passed && !same_histories(log, &other, by_claims->params.key_count)) {
         report(by_claims, "claims and predicate left different histories");

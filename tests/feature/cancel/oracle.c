@@ -10,6 +10,7 @@
 #include "feature/cancel/workload.h"
 
 #include "base/sizes.h"
+#include "feature/cut/workload.h"
 
 /* --- which call has cancelled which task --- */
 
@@ -249,7 +250,7 @@ static bool started_after(const struct judge *judge, uint32_t cancel, uint32_t t
 
 /* Returns true if the task at this position by ticket waited for another one when the call
  * returned. */
-static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
+static bool was_place_held_up(const struct judge *judge, uint32_t place, uint64_t end)
 {
     for (uint32_t i = 0; i < place; i++) {
         const struct oracle_task *before = &judge->log->tasks[judge->by_ticket[i]];
@@ -284,7 +285,7 @@ static bool is_letting_go(const struct judge *judge, uint32_t task, uint64_t end
 /* Returns true if the task at this position by ticket may just be released. Then the thread that
  * ran the last of the tasks it waited for has not put it into a ring yet. One task's end can
  * release any number of tasks. */
-static bool is_let_go(const struct judge *judge, uint32_t place, uint64_t end)
+static bool is_place_let_go(const struct judge *judge, uint32_t place, uint64_t end)
 {
     uint32_t last = WORKLOAD_NONE;
 
@@ -299,6 +300,42 @@ static bool is_let_go(const struct judge *judge, uint32_t place, uint64_t end)
         }
     }
     return last != WORKLOAD_NONE && is_letting_go(judge, last, end);
+}
+
+/* Returns true if a task with this number in the run that is split up is the task, or a visit of
+ * it. */
+static bool is_part_of(const struct judge *judge, uint32_t part, uint32_t task)
+{
+    return workload_is_cut(judge->workload, task)
+               ? judge->by_lane->workload->tasks[part].visit_of == task
+               : part == task;
+}
+
+/* A cut has to wait if it has to wait in each lane. */
+static bool was_held_up(const struct judge *judge, uint32_t task, uint64_t end)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < judge->by_lane->count; i++) {
+        if (is_part_of(judge, judge->by_lane->by_ticket[i], task)) {
+            if (!was_place_held_up(judge->by_lane, i, end)) {
+                return false;
+            }
+            any = true;
+        }
+    }
+    return any;
+}
+
+static bool is_let_go(const struct judge *judge, uint32_t task, uint64_t end)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < judge->by_lane->count; i++) {
+        any |= is_part_of(judge, judge->by_lane->by_ticket[i], task) &&
+               is_place_let_go(judge->by_lane, i, end);
+    }
+    return any;
 }
 
 /* Counts the tasks that a cancel of several tasks has left to run. Each thread may just be about to
@@ -319,8 +356,8 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
         if (!started_after(judge, cancel, task)) {
             continue;
         }
-        left += !is_let_go(judge, i, end);
-        if (was_held_up(judge, i, end)) {
+        left += !is_let_go(judge, task, end);
+        if (was_held_up(judge, task, end)) {
             judge_blame(&judge->verdict, "task %u had to wait, but was not cancelled", task);
         }
     }
@@ -384,7 +421,7 @@ void judge_cancels(struct judge *judge)
         }
     }
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
-        if (judge->log->tasks[i].was_asked) {
+        if (judge->log->tasks[i].was_asked || judge_was_visit_asked(judge, i)) {
             check_asked(judge, i);
         }
     }

@@ -220,7 +220,8 @@ static void prepare_body(struct task_context *self, lanepool_run *call)
 {
     const struct workload_task *what = &self->run->workload->tasks[self->task];
 
-    if (!self->run->workload->params.contexts || what->is_barrier) {
+    if (!self->run->workload->params.contexts || what->is_barrier ||
+        workload_is_cut(self->run->workload, self->task)) {
         return;
     }
     for (uint32_t i = 0; i < what->asks && i < what->merged_count; i++) {

@@ -58,7 +58,8 @@ static bool has_lane(const struct judge *judge, uint32_t task, uint32_t key)
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         if (what->merged[i].key == key) {
-            return !gave_up && !oracle_misses(judge->log, judge->workload, task, key);
+            return !gave_up && !oracle_misses(judge->log, judge->workload, task, key) &&
+                   !oracle_has_passed(judge->log, judge->workload, claimant, i);
         }
     }
     return false;
@@ -156,6 +157,19 @@ static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, u
            oracle_when(&record->attempt_end) < end && oracle_when(&record->released_at) > begin;
 }
 
+/* Returns true if the task had a lane of the key after one of its failures. A retried visit of a
+ * cut may have succeeded since. */
+static bool had_lane(const struct judge *judge, uint32_t task, uint32_t key)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    bool had = has_lane(judge, task, key);
+
+    for (uint32_t i = 0; workload_is_cut(judge->workload, task) && i < what->merged_count; i++) {
+        had |= what->merged[i].key == key && workload_visits_fail(judge->workload, task, i) > 0;
+    }
+    return had;
+}
+
 /* Returns true if the lane was poisoned while the task may have waited in it. */
 static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
 {
@@ -167,7 +181,7 @@ static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
 
         if (other != task && record->call == CALL_RUN &&
             policy_of(judge, other)->at_end == LANEPOOL_FAILURE_POISON &&
-            has_lane(judge, other, key) &&
+            had_lane(judge, other, key) &&
             (!judge_has_ticket(avoider) || place_of(record) < place_of(avoider)) &&
             was_kept(judge, other, oracle_when(&avoider->submit_begin),
                      oracle_when(&avoider->call_begin))) {
@@ -260,14 +274,16 @@ static void check_lane(struct judge *judge, uint32_t task, struct workload_claim
     uint64_t end = oracle_when(&judge->log->tasks[task].call_end);
     uint64_t until = may_go_on_at(judge, claim.key, end);
 
-    for (uint32_t i = 0; i < judge->count; i++) {
-        uint32_t other = judge->by_ticket[i];
-        const struct oracle_task *record = &judge->log->tasks[other];
+    const struct judge *lanes = judge->by_lane;
+
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        uint32_t other = lanes->by_ticket[i];
+        const struct oracle_task *record = &lanes->log->tasks[other];
 
         if (record->call == CALL_RUN && oracle_when(&record->call_begin) > end &&
-            oracle_when(&record->call_begin) < until && !judge->workload->tasks[other].is_heir &&
-            claims(&judge->workload->tasks[other], claim) &&
-            !oracle_misses(judge->log, judge->workload, other, claim.key)) {
+            oracle_when(&record->call_begin) < until && !lanes->workload->tasks[other].is_heir &&
+            claims(&lanes->workload->tasks[other], claim) &&
+            !oracle_misses(lanes->log, lanes->workload, other, claim.key)) {
             judge_blame(&judge->verdict, "task %u started in a lane that task %u had paused", other,
                         task);
         }
@@ -322,10 +338,12 @@ void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const 
     bool any = false;
 
     for (uint32_t i = 0; i < judge->count; i++) {
-        uint32_t task = judge->by_ticket[i];
-        const struct oracle_task *record = &judge->log->tasks[task];
+        any |= may_hold_up(judge, judge->by_ticket[i], visit->begin, end);
+    }
+    for (uint32_t i = 0; i < judge->by_lane->count; i++) {
+        uint32_t task = judge->by_lane->by_ticket[i];
+        const struct oracle_task *record = &judge->by_lane->log->tasks[task];
 
-        any |= may_hold_up(judge, task, visit->begin, end);
         if (record->call == CALL_RUN && atomic_load(&record->attempts) == 1 &&
             oracle_when(&record->call_begin) < visit->begin && when_ended(record) > end) {
             judge_blame(&judge->verdict, "the %s answered PARKED, but task %u runs", what, task);

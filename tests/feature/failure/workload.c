@@ -225,6 +225,7 @@ static void check_another(const struct task_context *self, const lanepool_run *c
                "an attempt is not made in the task's pump");
     run_expect(self,
                !workload_has_claims(self->run->workload) ||
+                   workload_is_cut(self->run->workload, self->task) ||
                    record->left_keys ==
                        oracle_read_keys(self->run->log, self->run->workload, self->task),
                "a key was changed between two attempts of the task that has it");
@@ -243,7 +244,8 @@ static void begin_attempt(struct task_context *self, lanepool_run *call, bool is
     }
     atomic_store(&record->gave_in_at, 0);
     record->number = number;
-    if (self->run->log->misses && self->run->workload->params.rule == RULE_CLAIMS) {
+    if (self->run->log->misses && self->run->workload->params.rule == RULE_CLAIMS &&
+        !workload_is_cut(self->run->workload, self->task)) {
         note_misses(self, call, is_first);
     }
 }
@@ -261,7 +263,9 @@ static void note_pause(const struct task_context *context)
     const struct workload_task *what = what_of(context);
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
-        oracle_stamp_at(run->log, &run->log->lanes[what->merged[i].key].paused_at);
+        if (!oracle_has_passed(run->log, run->workload, context->task, i)) {
+            oracle_stamp_at(run->log, &run->log->lanes[what->merged[i].key].paused_at);
+        }
     }
 }
 

@@ -366,8 +366,7 @@ static void check_completion(struct judge *judge, uint32_t index)
                     atomic_load(&task->taken));
     }
     if (kept && (task->completion.status != status ||
-                 task->completion.value !=
-                     (task->call == CALL_RUN && !atomic_load(&task->abandoned) ? what : NULL) ||
+                 task->completion.value != judge_value_of(judge, index) ||
                  task->completion.code != judge_code_of(judge, index))) {
         judge_blame(&judge->verdict, "the completion of task %u says %s, code %d", index,
                     lanepool_status_name(task->completion.status), task->completion.code);

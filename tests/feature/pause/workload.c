@@ -207,17 +207,18 @@ static bool is_held_up(const struct judge *judge, uint32_t pause, uint32_t task)
 
 static void check_pause(struct judge *judge, uint32_t pause)
 {
+    const struct judge *lanes = judge->by_lane;
     const struct oracle_pause *record = &judge->log->pauses[pause];
     bool of_lane = judge->workload->pauses[pause].key != WORKLOAD_NONE;
     uint64_t over_at = may_be_over_at(judge, pause);
     uint32_t started = 0;
 
-    for (uint32_t i = 0; i < judge->count; i++) {
-        const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        const struct oracle_task *task = &lanes->log->tasks[lanes->by_ticket[i]];
 
         started += task->call == CALL_RUN && oracle_when(&task->submit_begin) > record->end &&
                    oracle_when(&task->call_begin) < over_at &&
-                   is_held_up(judge, pause, judge->by_ticket[i]);
+                   is_held_up(lanes, pause, lanes->by_ticket[i]);
     }
     if (started > (of_lane ? 0 : judge->workload->params.workers)) {
         judge_blame(&judge->verdict, "%u tasks started during pause %u", started, pause);
