@@ -2,10 +2,11 @@
  * Runs random workloads on the simulated platform and has each judged.
  *
  *     simulate [--seed S] [--count N] [--schedule X] [--keep TASK,TASK,...] [--fault F [--stay]]
- *              [--verbose]
+ *              [--cuts] [--verbose]
  *
  * The seed of run number i is S + i; workload and schedule follow from it. One run in a hundred is
- * repeated and must take the same steps.
+ * repeated and must take the same steps. With --cuts, seeds whose workloads have no cuts are left
+ * out.
  *
  * A failing case is made smaller and printed with the command that repeats it. In that command,
  * --schedule is the seed of the schedule, and --keep lists the remaining tasks.
@@ -29,6 +30,7 @@ struct request {
     const char *keep;
     uint64_t fault;
     bool stay;
+    bool cuts;
     bool verbose;
 };
 
@@ -139,17 +141,33 @@ static bool run_one(const struct request *request, uint64_t seed, struct sim_rep
     return passed;
 }
 
+static bool is_left_out(const struct request *request, uint64_t seed)
+{
+    struct choices choices = choices_from_seed(seed);
+    struct workload workload;
+
+    if (!request->cuts)
+        return false;
+    workload_draw(&workload, &workload_small, seed, &choices);
+    bool has_cuts = workload_has_cuts(&workload);
+    workload_fini(&workload);
+    return !has_cuts;
+}
+
 static bool run_all(const struct request *request)
 {
     struct distinct distinct;
     uint64_t steps = 0;
+    uint64_t seed = request->seed;
     bool passed = true;
 
     distinct_init(&distinct, request->count);
-    for (uint64_t i = 0; i < request->count && passed; i++) {
+    for (uint64_t i = 0; i < request->count && passed; i++, seed++) {
         struct sim_report report;
-        passed = run_one(request, request->seed + i, &report);
-        distinct_add(&distinct, random_mix(request->seed + i) ^ report.schedule);
+        while (is_left_out(request, seed))
+            seed++;
+        passed = run_one(request, seed, &report);
+        distinct_add(&distinct, random_mix(seed) ^ report.schedule);
         steps += report.steps;
     }
     if (passed) {
@@ -167,8 +185,8 @@ static bool run_all(const struct request *request)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "--seed",  "--count", "--schedule", "--keep",
-                                         "--fault", "--stay",  "--verbose",  NULL };
+    static const char *const names[] = { "--seed", "--count", "--schedule", "--keep", "--fault",
+                                         "--stay", "--cuts",  "--verbose",  NULL };
 
     arguments_only(argc, argv, names);
     struct request request = { .seed = argument_number(argc, argv, "--seed", 1),
@@ -177,6 +195,7 @@ int main(int argc, char **argv)
                                .keep = argument_text(argc, argv, "--keep"),
                                .fault = argument_number(argc, argv, "--fault", 0),
                                .stay = argument_flag(argc, argv, "--stay"),
+                               .cuts = argument_flag(argc, argv, "--cuts"),
                                .verbose = argument_flag(argc, argv, "--verbose") };
 
     signal(SIGABRT, report_death);
