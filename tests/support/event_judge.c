@@ -139,6 +139,7 @@ static struct task *find_task(struct event_judge *judge, uint64_t ticket)
         }
     }
     note(judge, false, "an event of a task that was not routed");
+    free(nobody.entries);
     nobody = (struct task){ .ready = true };
     return &nobody;
 }
