@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=66
+scenario_count=67
 failed=0
 
 complain() {

@@ -308,6 +308,16 @@ static bool has_made_visits(const struct task *task, bool all_passed)
     return true;
 }
 
+static bool has_left_all(const struct task *task)
+{
+    for (uint32_t i = 0; i < task->entry_count; i++) {
+        if (is_lane(task->entries[i].type) && !task->entries[i].released) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --- steps --- */
 
 /* A receiver continues under the ticket of its ended giver, in the lanes that the giver has not

@@ -13,7 +13,17 @@ struct posting {
     uint32_t from, to;
     uint64_t ticket;
     bool accepted;
+    bool is_written;
     _Atomic uint32_t runs, cancels;
+};
+
+struct cut;
+
+/* The record of a visit. */
+struct contribution {
+    struct cut *cut;
+    uint32_t index;
+    bool is_written;
 };
 
 struct cut {
@@ -26,6 +36,8 @@ struct cut {
     _Atomic uint64_t ticket; /* written by each visit */
     bool accepted;
     uint64_t seen[LANES];
+    struct contribution contributions[LANES];
+    bool is_written;
     _Atomic uint32_t visits[LANES]; /* that have succeeded */
     _Atomic uint32_t inside;
     _Atomic uint32_t calls, cancels, releases;
@@ -37,7 +49,9 @@ static struct {
     struct posting postings[POSTINGS];
     struct cut cuts[CUTS];
     uint64_t cells[LANES]; /* plain memory, guarded by the lanes */
-    bool stops, cancels;
+    bool stops, cancels, has_journal;
+    uint64_t stored[LANES]; /* of the journal's thread: the cells by what is written */
+    uint64_t numbers[LANES];
 } bank;
 
 /* Tickets wrap around. */
@@ -58,6 +72,7 @@ static int post(lanepool_run *run, void *context)
     struct posting *self = context;
 
     self->ticket = ticket_of(run);
+    (void)lanepool_run_set_record(run, self);
     bank.cells[self->from] = after(bank.cells[self->from], self->id);
     if (self->to != self->from)
         bank.cells[self->to] = after(bank.cells[self->to], self->id);
@@ -89,6 +104,8 @@ static int visit(lanepool_run *run, void *context, size_t index)
     EXPECT(lanepool_run_claim_count(run) == 1);
     EXPECT(atomic_load(&self->calls) + atomic_load(&self->cancels) == 0);
     EXPECT(atomic_load(&self->visits[index]) == 0);
+    self->contributions[index] = (struct contribution){ self, (uint32_t)index, false };
+    (void)lanepool_run_set_record(run, &self->contributions[index]);
     atomic_fetch_add(&self->inside, 1);
     self->ticket = ticket_of(run);
     lanepool_i_yield();
@@ -133,15 +150,113 @@ static void cut_released(void *context)
     atomic_fetch_add(&((struct cut *)context)->releases, 1);
 }
 
+/* --- the journal --- */
+
+static void write_posting(struct posting *posting, const lanepool_journal_entry *entry)
+{
+    EXPECT(!posting->is_written && atomic_load(&posting->runs) == 1 && !entry->is_part);
+    posting->is_written = true;
+    bank.stored[posting->from] = after(bank.stored[posting->from], posting->id);
+    if (posting->to != posting->from)
+        bank.stored[posting->to] = after(bank.stored[posting->to], posting->id);
+}
+
+/* The store then has the lane as the visit saw it. */
+static void write_visit(const lanepool_journal_entry *entry)
+{
+    struct contribution *visit = entry->record;
+    struct cut *cut = visit != NULL ? visit->cut : entry->context;
+
+    EXPECT(!cut->is_written && entry->context == cut && entry->claim_count == 1);
+    if (entry->status != LANEPOOL_OK)
+        return;
+    uint32_t lane = lane_of(cut, visit->index);
+    EXPECT(!visit->is_written && entry->claims[0].key.id == lane);
+    EXPECT(cut->seen[visit->index] == bank.stored[lane]);
+    visit->is_written = true;
+    if (cut->mode == LANEPOOL_EXCLUSIVE)
+        bank.stored[lane] = after(bank.stored[lane], id_of_cut(cut));
+}
+
+static void write_cut(struct cut *cut, const lanepool_journal_entry *entry)
+{
+    EXPECT(!cut->is_written && entry->claim_count == 0);
+    cut->is_written = true;
+    for (uint32_t i = 0; i < cut->claim_count; i++)
+        EXPECT(atomic_load(&cut->visits[i]) == cut->contributions[i].is_written);
+}
+
+/* Several claims of one key count once. */
+static void check_numbers(const lanepool_journal_entry *entry)
+{
+    for (size_t i = 0; i < entry->claim_count; i++) {
+        uint64_t lane = entry->claims[i].key.id;
+        bool is_again = i > 0 && entry->claims[0].key.id == lane;
+        bank.numbers[lane] += entry->claims[i].mode == LANEPOOL_EXCLUSIVE && !is_again;
+    }
+    for (size_t i = 0; i < entry->claim_count; i++)
+        EXPECT(entry->lane_numbers[i] == bank.numbers[entry->claims[i].key.id]);
+}
+
+static int write_entries(void *user, const lanepool_journal_entry *entries, size_t count,
+                         uint64_t watermark)
+{
+    (void)user;
+    (void)watermark;
+    for (size_t i = 0; i < count; i++) {
+        const lanepool_journal_entry *entry = &entries[i];
+        check_numbers(entry);
+        if (entry->function == post)
+            write_posting(entry->context, entry);
+        else if (entry->is_part)
+            write_visit(entry);
+        else
+            write_cut(entry->context, entry);
+    }
+    return 0;
+}
+
+static void judge_journal(void)
+{
+    for (uint32_t i = 0; i < POSTINGS; i++)
+        EXPECT(bank.postings[i].is_written == (atomic_load(&bank.postings[i].runs) == 1));
+    for (uint32_t i = 0; i < CUTS; i++) {
+        const struct cut *cut = &bank.cuts[i];
+        bool began = atomic_load(&cut->calls) == 1 || atomic_load(&cut->why) == LANEPOOL_IN_PARTS;
+        EXPECT(cut->is_written == began);
+    }
+    for (uint32_t i = 0; i < LANES; i++)
+        EXPECT(bank.stored[i] == bank.cells[i]);
+}
+
 /* --- submits --- */
 
-static void open_bank(unsigned workers)
+static void open_bank_with(unsigned workers, const lanepool_journal_options *journal)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     memset(&bank, 0, sizeof bank);
+    bank.has_journal = journal != NULL;
     options.workers = workers;
+    options.journal = journal;
     EXPECT_STATUS(OK, lanepool_pool_create(&options, &bank.pool));
+}
+
+static void open_bank(unsigned workers)
+{
+    open_bank_with(workers, NULL);
+}
+
+static void open_bank_with_journal(unsigned workers)
+{
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+
+    journal.write = write_entries;
+    journal.batch_max = 1 + scene_variant(3);
+    journal.wait_ns = 1 + scene_variant(20);
+    journal.lane_numbers = true;
+    journal.completes_when_written = scene_variant(2) == 0;
+    open_bank_with(workers, &journal);
 }
 
 static bool submit(const lanepool_task *task)
@@ -280,6 +395,8 @@ static void close_bank(void)
     for (uint32_t i = 0; i < CUTS; i++)
         judge_cut(&bank.cuts[i]);
     judge_states();
+    if (bank.has_journal)
+        judge_journal();
 }
 
 /* --- scenarios --- */
@@ -318,15 +435,13 @@ static void take_snapshot(void *argument)
         lanepool_snapshot_release(snapshot);
 }
 
-/* Two cuts among postings of two threads; and, by the seed, one of the other things. */
-SCENARIO(scenario_82_cuts_among_transfers, RANDOM)
+static void post_and_cut(void)
 {
     static void (*const others[])(void *) = { NULL, cancel_first, cancel_all, stop_bank,
                                               take_snapshot };
     static const uint32_t first = 0;
     uint32_t other = scene_variant(5);
 
-    open_bank(1 + scene_variant(3));
     bank.cancels = others[other] == cancel_first || others[other] == cancel_all;
     bank.stops = others[other] == stop_bank;
     scene_spawn(submit_random_postings, (void *)&first);
@@ -341,6 +456,20 @@ SCENARIO(scenario_82_cuts_among_transfers, RANDOM)
     submit_posting(POSTINGS / 2 + 2, 2, 0);
     scene_join();
     close_bank();
+}
+
+/* Two cuts among postings of two threads; and, by the seed, one of the other things. */
+SCENARIO(scenario_82_cuts_among_transfers, RANDOM)
+{
+    open_bank(1 + scene_variant(3));
+    post_and_cut();
+}
+
+/* The same; and the journal's store has what each visit saw. */
+SCENARIO(scenario_82_cuts_with_a_journal, RANDOM)
+{
+    open_bank_with_journal(1 + scene_variant(3));
+    post_and_cut();
 }
 
 /* A quiesce returns when the cuts have ended. */

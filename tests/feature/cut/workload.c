@@ -399,13 +399,6 @@ static void describe(const struct task_context *context, lanepool_task *task)
     task->at_lane = workload_is_cut(context->run->workload, context->task) ? visit_lane : NULL;
 }
 
-static void expect_events(const struct workload *workload, struct event_judge *judge)
-{
-    if (workload->params.cuts) {
-        event_judge_expect_cuts(judge);
-    }
-}
-
 /* --- the log --- */
 
 static void init_log(struct oracle_log *log, const struct workload *workload)
@@ -429,7 +422,6 @@ const struct workload_feature workload_feature_cut = {
     .draw = draw,
     .print_params = print_params,
     .print_task = print_task,
-    .expect_events = expect_events,
     .describe = describe,
     .note_error = note_error,
     .init_log = init_log,
