@@ -49,7 +49,7 @@ lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_task *task, int64
 /**
  * Submits a task that runs periodically, never twice at once. Each run gets its position and its
  * ticket when it is due. When the series ends, `cancelled` is called, then `release`; or
- * lanepool_pool_shutdown_now() hands the task back.
+ * lanepool_pool_shutdown_now() hands the task back. A cut is repeated as a whole: see docs/cuts.md.
  * @param task      As for lanepool_pool_submit(), without future, policy, group and pump. Its lane
  *                  handles must stay valid until the series has ended.
  * @param delay_ns  Nanoseconds until the first run; 0 or less: at once.

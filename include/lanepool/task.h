@@ -124,8 +124,8 @@ typedef struct lanepool_task {
     uint64_t run_within_ns;   /**< 0, or after how long a running task is asked to end */
     lanepool_cancelled_fn cancelled; /**< called if the task ends without having run; may be NULL */
     lanepool_at_lane_fn at_lane;     /**< NULL; else the task is a cut: it has claims, none of them
-                                          COMMUTING, and no pump, and is not periodic. Only in
-                                          pools that docs/features.md names */
+                                          COMMUTING, and no pump. Only in pools that
+                                          docs/features.md names */
 } lanepool_task;
 
 /** The largest tag of a task. */

@@ -94,14 +94,17 @@ static bool set_started(lanepool_i_task *cut)
     return true;
 }
 
-/* By the only active visitor, before the first visit. */
+/* By the only active visitor, before the first visit. A run of a repeated cut that was asked to end
+ * is not RUNNING: it makes no visit, and its worker ends it. */
 static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    bool begins = set_started(cut) && lanepool_i_future_start(cut->as.wide.future);
+    lanepool_future *future = cut->as.wide.future;
+    bool begins = set_started(cut) && lanepool_i_future_start(future) &&
+                  lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_RUNNING;
     if (begins) {
-        lanepool_i_expiry_started(cut->as.wide.future);
-        lanepool_i_run_suspend(pool, cut->as.wide.future);
+        lanepool_i_expiry_started(future);
+        lanepool_i_run_suspend(pool, future);
     }
     lanepool_i_visits_decided(lanepool_i_visits_of(cut),
                               begins ? LANEPOOL_I_VISITS_BEGUN : LANEPOOL_I_VISITS_CANCELLED,
@@ -303,7 +306,7 @@ static void call_cancelled_in_parts(lanepool_i_thread_record *record, const lane
 }
 
 bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_task *task)
+                                lanepool_i_task *task, lanepool_cancelled_fn of_series)
 {
     if (!lanepool_i_task_is_cut(task))
         return false;
@@ -312,6 +315,7 @@ bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *r
     if (visits->state != LANEPOOL_I_VISITS_BEGUN || visits->has_called || is_failed)
         return false;
     lanepool_result result = { LANEPOOL_IN_PARTS, 0, NULL };
+    lanepool_i_run_call_cancelled(record, of_series, task->context, LANEPOOL_IN_PARTS);
     lanepool_i_run_end_after_failure(pool, record, task, &result);
     return true;
 }

@@ -14,8 +14,9 @@
 void lanepool_i_cut_leave_lane(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
                                lanepool_i_lane *instead, lanepool_i_grants *grants);
 /* By the role's holder, no worker left: ends a cut that has begun, and waits neither for a retry
- * nor for a resolution. Returns false for any other task. */
+ * nor for a resolution. `of_series` is the `cancelled` of a repeated cut, whose series ends, too;
+ * else NULL. Returns false for any other task. */
 bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_task *task);
+                                lanepool_i_task *task, lanepool_cancelled_fn of_series);
 
 #endif

@@ -26,8 +26,9 @@ struct lanepool_i_periodic {
     bool is_shut_down;              /* D: because of the pool's end */
     lanepool_i_link link;           /* D: in the pool's list */
     _Atomic bool ended;             /* A: the last call has returned; the pool may be gone */
-    size_t own_lane_count;          /* I: how many of the claims use handles that it owns */
-    lanepool_claim claims[];        /* I: those with its own handles first */
+    lanepool_lane **own_lanes;      /* I: the handles that it owns; behind the claims */
+    size_t own_lane_count;          /* I */
+    lanepool_claim claims[];        /* I: in their order, which a cut's calls know */
 };
 
 /* The `release` of every run: makes its disposal take the path of tasks with a callback. */
@@ -52,6 +53,12 @@ static void free_periodic_handle(lanepool_timer *timer)
     lanepool_i_memory_free(timer);
 }
 
+static void release_own_lanes(lanepool_i_periodic *periodic)
+{
+    for (size_t i = 0; i < periodic->own_lane_count; i++)
+        lanepool_lane_release(periodic->own_lanes[i]);
+}
+
 /* --- the end of a periodic task --- */
 
 /* The last call has returned, and no other thread can find the block. Once `ended` is set, no
@@ -62,8 +69,7 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
     periodic->over = true;
     lanepool_i_unlink(&periodic->link);
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    for (size_t i = 0; i < periodic->own_lane_count; i++)
-        lanepool_lane_release(periodic->claims[i].key.lane);
+    release_own_lanes(periodic);
     lanepool_i_word_lock_lock(&periodic->run_future->lock);
     store_release(&periodic->ended, true);
     lanepool_i_word_lock_unlock(&periodic->run_future->lock);
@@ -125,11 +131,13 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
     } while (link != NULL);
 }
 
-/* Stops a run that has not started. Returns true if a run has started and not ended. */
+/* Stops a run that has not started. Returns true if a run has started and not ended. Between its
+ * calls a cut is SUSPENDED. */
 static bool stop_run(lanepool_future *run_future)
 {
     lanepool_i_word_lock_lock(&run_future->lock);
-    bool runs = lanepool_i_future_phase(run_future) == LANEPOOL_I_PHASE_RUNNING;
+    uint8_t phase = lanepool_i_future_phase(run_future);
+    bool runs = phase == LANEPOOL_I_PHASE_RUNNING || phase == LANEPOOL_I_PHASE_SUSPENDED;
     store_relaxed(&run_future->asked_to_end, true);
     lanepool_i_word_lock_unlock(&run_future->lock);
     return runs;
@@ -199,6 +207,13 @@ static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
     store_relaxed(&task->word, periodic->word);
 }
 
+/* Returns true if the pool's end has ended the run, and with it the series. */
+static bool has_ended_with_pool(const lanepool_future *run_future)
+{
+    lanepool_status status = run_future->result.status;
+    return status == LANEPOOL_CANCELLED || status == LANEPOOL_IN_PARTS;
+}
+
 /* In a hand-back without a callback, the CANCELLED call was the last one. */
 static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task)
@@ -237,7 +252,7 @@ static bool recycle_run(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_delays *delays = pool->delays;
     if (!is_periodic(task))
         return false;
-    if (task->as.wide.future->result.status == LANEPOOL_CANCELLED) {
+    if (has_ended_with_pool(task->as.wide.future)) {
         end_in_handback(pool, record, task);
         return true;
     }
@@ -277,8 +292,7 @@ static void free_run(lanepool_pool *pool, lanepool_i_thread_record *record, lane
 
 static void free_unstarted_periodic(lanepool_i_periodic *periodic)
 {
-    for (size_t i = 0; i < periodic->own_lane_count; i++)
-        lanepool_lane_release(periodic->claims[i].key.lane);
+    release_own_lanes(periodic);
     lanepool_i_memory_free(periodic);
 }
 
@@ -286,19 +300,18 @@ static void free_unstarted_periodic(lanepool_i_periodic *periodic)
 static lanepool_status acquire_lanes(lanepool_pool *pool, const lanepool_task *task,
                                      lanepool_i_periodic *periodic)
 {
-    size_t last = task->claim_count;
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < task->claim_count && status == LANEPOOL_OK; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        if (claim->key.type == LANEPOOL_KEY_LANE || claim->key.type == LANEPOOL_KEY_ALL) {
-            periodic->claims[--last] = *claim;
+        periodic->claims[i] = *claim;
+        if (claim->key.type == LANEPOOL_KEY_LANE || claim->key.type == LANEPOOL_KEY_ALL)
             continue;
-        }
         lanepool_lane *lane;
         status = lanepool_lane_acquire(pool, claim->key, &lane);
-        if (status == LANEPOOL_OK)
-            periodic->claims[periodic->own_lane_count++] =
-                lanepool_claim_of(lanepool_key_lane(lane), (lanepool_mode)claim->mode);
+        if (status == LANEPOOL_OK) {
+            periodic->claims[i].key = lanepool_key_lane(lane);
+            periodic->own_lanes[periodic->own_lane_count++] = lane;
+        }
     }
     return status;
 }
@@ -306,11 +319,13 @@ static lanepool_status acquire_lanes(lanepool_pool *pool, const lanepool_task *t
 static lanepool_status create_periodic(lanepool_pool *pool, const lanepool_task *task,
                                        lanepool_i_periodic **made)
 {
-    size_t size = sizeof(lanepool_i_periodic) + task->claim_count * sizeof(lanepool_claim);
+    size_t size = sizeof(lanepool_i_periodic) +
+                  task->claim_count * (sizeof(lanepool_claim) + sizeof(lanepool_lane *));
     lanepool_i_periodic *periodic = lanepool_i_memory_alloc(size);
     if (periodic == NULL)
         return LANEPOOL_NOMEM;
     memset(periodic, 0, size);
+    periodic->own_lanes = (lanepool_lane **)&periodic->claims[task->claim_count];
     periodic->delayed.pool = pool;
     periodic->delayed.periodic = periodic;
     periodic->delayed.timer.fire = lanepool_i_delays_fire;
@@ -379,9 +394,8 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
         !lanepool_i_period_is_valid(period_ns, period))
         return LANEPOOL_INVALID;
     lanepool_status status = lanepool_i_description_check_for_later(pool, task);
-    if (status == LANEPOOL_OK &&
-        (task->future != NULL || task->on_failure != NULL || task->at_lane != NULL ||
-         (task->start_within_ns | task->run_within_ns) != 0))
+    if (status == LANEPOOL_OK && (task->future != NULL || task->on_failure != NULL ||
+                                  (task->start_within_ns | task->run_within_ns) != 0))
         status = LANEPOOL_UNSUPPORTED;
     if (status != LANEPOOL_OK)
         return status;

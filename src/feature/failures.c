@@ -24,8 +24,8 @@ lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
     return LANEPOOL_OK;
 }
 
-/* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So has a barrier, for
- * another reason. */
+/* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So have a barrier and
+ * a cut, for other reasons. */
 void lanepool_i_failures_remove_policy(lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
@@ -33,8 +33,10 @@ void lanepool_i_failures_remove_policy(lanepool_i_task *task)
         lanepool_i_attempts_free_gates(attempts);
         attempts->member.has_policy = false;
     }
-    if (!lanepool_i_task_is_barrier(task))
-        store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
+    uint64_t word = load_relaxed(&task->word);
+    uint64_t cut = LANEPOOL_I_WIDE | LANEPOOL_I_CUT;
+    if (!lanepool_i_task_is_barrier(task) && (word & cut) != cut)
+        store_relaxed(&task->word, word & ~LANEPOOL_I_MESSAGE);
 }
 
 /* --- messages --- */

@@ -187,6 +187,12 @@ static bool dispose_if_cancelled(lanepool_pool *pool, lanepool_i_thread_record *
     return true;
 }
 
+static lanepool_cancelled_fn cancelled_of_series(const lanepool_i_task *task)
+{
+    bool is_periodic = lanepool_i_word_is_periodic(load_relaxed(&task->word));
+    return is_periodic ? lanepool_i_periodic_callbacks(task).cancelled : NULL;
+}
+
 void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
@@ -199,7 +205,7 @@ void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
     lanepool_i_task *task = sort_by_ticket(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
-        if (!lanepool_i_cut_end_at_stop(pool, record, task) &&
+        if (!lanepool_i_cut_end_at_stop(pool, record, task, cancelled_of_series(task)) &&
             !lanepool_i_retry_end_at_stop(pool, record, task) &&
             !dispose_if_cancelled(pool, record, task)) {
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)

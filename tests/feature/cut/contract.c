@@ -378,7 +378,6 @@ Test(cut, pools_that_do_not_offer_cuts_refuse_them)
 {
     struct cut cut;
     lanepool_options plain = LANEPOOL_OPTIONS_INIT;
-    lanepool_timer *timer;
 
     plain.workers = 2;
     cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
@@ -395,10 +394,6 @@ Test(cut, pools_that_do_not_offer_cuts_refuse_them)
     options = plain;
     options.lane_pending_max = 3;
     expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
-    lanepool_pool *pool = pool_make_with(&plain);
-    expect_status(lanepool_pool_submit_every(pool, &task, 0, 1000, LANEPOOL_FIXED_RATE, &timer),
-                  LANEPOOL_UNSUPPORTED);
-    pool_end(pool);
 }
 
 /* --- other forms --- */
