@@ -95,6 +95,23 @@ def check_recording(batch, wanted):
           f"closes are latched in each of their lanes: {latched}")  # fmt: skip
 
 
+def check_cuts(batch, wanted):
+    """The rollups are cuts: no client waits in a rollup for another one."""
+    recording = batch.folder / "cuts.recording"
+    batch.run("cuts", "--on-quarantine", "exclude", "--trace", recording)
+    books.check_same(batch.results("cuts"), wanted, "with cuts")
+    stats = batch.stats(recording)
+    check(stats["tasks"] == sum(TASKS.values()), f"{stats['tasks']} tasks")
+    lanes = [lane["name"] for lane in stats["lanes"]]
+    check(sorted(lanes) == sorted(["(house)", *sum(GROUPS.values(), [])]), f"{lanes}")
+    for tag in stats["tags"]:
+        if tag["name"] in ("statement", "accrual", "close"):
+            check(tag["latched"]["count"] == 0, f"{tag}")
+            check(tag["running"]["count"] == TASKS[tag["name"]], f"{tag}")
+    picture = run(batch.viewer, "svg", recording).stdout
+    check(b"a cut visits its lanes" in picture, "the picture shows the cuts")
+
+
 def check_every_task_once(batch):
     recording = batch.folder / "a.recording"
     ran = Counter(event["args"]["ticket"] for event in batch.running(recording, 1))
@@ -214,6 +231,7 @@ def check_small(batch):
     batch.run("plain")
     wanted = batch.results("plain")
     check_recording(batch, wanted)
+    check_cuts(batch, wanted)
     check_every_task_once(batch)
     check_views(batch)
     check_refused(batch)
