@@ -194,6 +194,19 @@ def check_default(book):
     check("held: A" not in book.status() and "held: C" not in book.status(), "A and C go on")
 
 
+def check_many_missing(book):
+    """Of many clients that a rollup lacks, the first are named."""
+    rules = ["--commutative", "Bank:*", "--monthly", "statement"]
+    lines = [f"2024-01-01 x\n  C{n:02}:Cash  1.00 USD\n  Bank:Vault\n" for n in range(12)]
+    book.journal.write_text("\n".join(lines), encoding="utf-8")
+    failing = [word for n in range(10) for word in ("--fail-on", f"C{n:02}:Cash")]
+    book.run(*failing, expect=3, rules=rules, policy="exclude")
+    names = ", ".join(f"C{n:02}" for n in range(8))
+    line = f"incomplete task 13: 2024-01-31 * (statement 2024-01 all) Statement: without {names} and 2 others"
+    check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
+    book.retry("--all", rules=rules)
+
+
 def check_failed_visits(book):
     """A rollup that fails for one client is done for the others."""
     rules = ["--commutative", "Bank:*", "--monthly", "accrual=120.0"]
@@ -297,7 +310,7 @@ def main():
     binary = books.program()
     books.skip_without("sqlite3")
     for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
-                 check_house, check_default, check_failed_visits, check_exclude, check_fail, check_many_held, check_retry_errors):
+                 check_house, check_default, check_many_missing, check_failed_visits, check_exclude, check_fail, check_many_held, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")

@@ -7,7 +7,8 @@
 #include "plan/plan.h"
 #include "store/entry.h"
 
-/* If more clients than this have failed, the command to try again has --all. */
+/* How many clients of a task are named. If more than this have failed, the command to try again has
+ * --all. */
 #define NAMED_MAX 8
 
 struct listing {
@@ -117,11 +118,17 @@ static void print_task(struct listing *listing, const char *word,
 static bool print_names(struct listing *listing, const char *before, uint32_t seq)
 {
     bool good = true;
-    while (good && listing->has_share && listing->share.seq == seq) {
-        struct slice name = lane_name(listing, listing->share.lane);
-        print_format("%s%.*s", before, SLICE_ARGUMENTS(name));
-        before = ", ";
+    size_t count = 0;
+    for (; good && listing->has_share && listing->share.seq == seq; count++) {
+        if (count < NAMED_MAX) {
+            struct slice name = lane_name(listing, listing->share.lane);
+            print_format("%s%.*s", count == 0 ? before : ", ", SLICE_ARGUMENTS(name));
+        }
         good = next_share(listing);
+    }
+    if (count > NAMED_MAX) {
+        size_t others = count - NAMED_MAX;
+        print_format(" and %zu other%s", others, others == 1 ? "" : "s");
     }
     putchar('\n');
     return good;
