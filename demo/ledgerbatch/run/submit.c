@@ -385,11 +385,24 @@ static int write_entries(void *user, const lanepool_journal_entry *entries, size
     return committer_commit(committer) ? 0 : COMMIT_FAILED;
 }
 
-/* Returns how many tasks a commit may have. */
+/* Returns how many journal entries a batch has at most. Each visit of a cut is an entry. */
+static size_t count_entries(const struct plan *plan)
+{
+    size_t count = plan->task_count;
+    for (size_t i = 0; i < plan->task_count; i++) {
+        const struct task *task = &plan->tasks[i];
+        if (task->kind != TASK_POST) {
+            count += plan->clients.groups[task->subject].member_count;
+        }
+    }
+    return count;
+}
+
+/* Returns how many entries a commit may have. */
 static size_t commit_max(const struct submitter *submitter)
 {
     size_t most = COMMIT_SIZES_MAX * submitter->commit_size;
-    size_t all = submitter->batch->plan->task_count;
+    size_t all = count_entries(submitter->batch->plan);
     most = most < all ? most : all;
     return most < LANEPOOL_JOURNAL_BATCH_MAX ? most : LANEPOOL_JOURNAL_BATCH_MAX;
 }
