@@ -162,7 +162,7 @@ static void append_kept(lanepool_pool *pool, lanepool_i_task *cut, const lanepoo
     const lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     for (uint32_t i = 0; i < cut->as.wide.count; i++) {
         const lanepool_i_wide_entry *entry = lanepool_i_pool_entry(pool, cut, i);
-        if (!lanepool_i_visits_keeps(visits, entry))
+        if (!lanepool_i_visits_keeps(entry))
             continue;
         append_visit(pool, lanepool_i_visits_part(visits, visits->numbers[i]),
                      lanepool_i_mode_of_owner(entry->owner), result->status, result->code);

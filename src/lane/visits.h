@@ -125,13 +125,11 @@ static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut
     return (lanepool_i_visits *)cut->as.wide.room - 1;
 }
 
-/* Returns true if a visit of this entry has failed, and none is made now. Once a round has ended,
- * the cut has no other entries, and a parked cut's are linked through `next`. */
-static inline bool lanepool_i_visits_keeps(const lanepool_i_visits *visits,
-                                           const lanepool_i_wide_entry *entry)
+/* Returns true if the visit of this entry has failed, and the next one has not been listed. While
+ * the cut is parked, `next` links its entries instead. */
+static inline bool lanepool_i_visits_keeps(const lanepool_i_wide_entry *entry)
 {
-    uintptr_t next = load_relaxed(&entry->entry.next);
-    return next == LANEPOOL_I_NEXT_KEPT || (visits->left == 0 && next != LANEPOOL_I_NEXT_PASSED);
+    return load_relaxed(&entry->entry.next) == LANEPOOL_I_NEXT_KEPT;
 }
 
 /* Returns the part of the claim with this number. Features have room. */
@@ -163,7 +161,7 @@ static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
                                         : lanepool_i_task_tag(task);
 }
 
-/* What the size of a cut's block depends on. */
+/* The sizes that decide the layout of a cut's block. */
 typedef struct lanepool_i_visits_layout {
     size_t offset;      /* in the block, behind the entries */
     size_t room;        /* bytes of the features' room */

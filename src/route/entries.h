@@ -59,12 +59,6 @@ static inline bool lanepool_i_entry_has_passed(lanepool_i_task *cut, size_t i)
 size_t lanepool_i_entries_read_count(lanepool_i_task *task);
 lanepool_i_lane *lanepool_i_entries_read_lane(lanepool_i_task *task, size_t i);
 
-/* Returns true if a visit of the cut's lane has failed, and the next one has not been listed. */
-static inline bool lanepool_i_entry_is_kept(lanepool_i_task *cut, size_t i)
-{
-    return load_relaxed(&lanepool_i_entries_wide(cut)[i].entry.next) == LANEPOOL_I_NEXT_KEPT;
-}
-
 /* Returns true if the granted entry makes tasks wait that conflict with its claim. */
 static inline bool lanepool_i_entry_blocks(lanepool_i_task *task, size_t i)
 {

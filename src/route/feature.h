@@ -25,7 +25,7 @@
 
 struct lanepool_detached;
 
-/* What a worker does with a cut that it has taken from the ready tasks. */
+/* The next step of a ready cut. */
 typedef enum lanepool_i_turn {
     LANEPOOL_I_TURN_CALL,  /* the function is to be called */
     LANEPOOL_I_TURN_ENDED, /* the task ends, or fails: its function is not called */

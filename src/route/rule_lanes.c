@@ -128,7 +128,7 @@ static void each_dependent_of_cut(lanepool_pool *pool, lanepool_i_task *cut, uin
                                   void *context)
 {
     for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
-        if (lanepool_i_entry_is_kept(cut, i))
+        if (lanepool_i_visits_keeps(&lanepool_i_entries_wide(cut)[i]))
             each_dependent_in_lane(pool, cut, i, limit, found, context);
 }
 
