@@ -31,34 +31,50 @@ Test(cut_ends, a_cut_is_cancelled_until_its_first_visit)
     gate_fini(&gate);
 }
 
-Test(cut_ends, a_cancel_of_many_spares_a_cut_that_has_begun)
-{
+/* A cut that stops in a visit of lane 1, and one behind it. A task in lane 0 is in front of both.
+ */
+struct two_cuts {
     struct gate gate;
-    struct step before = { .gate = &gate };
+    struct step before;
     struct cut begun, waiting;
-    size_t count;
+};
+
+static lanepool_pool *begin_two(struct two_cuts *two, size_t lane_count, lanepool_future **first,
+                                lanepool_future **second)
+{
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&begun, 2, LANEPOOL_EXCLUSIVE);
-    begun.gate = &gate;
-    begun.slow = 1;
-    cut_init(&waiting, 2, LANEPOOL_EXCLUSIVE);
-    lanepool_future *first = cut_submit(pool, &begun);
-    expect(gate_await(&gate, 1));
-    lanepool_future *second = cut_submit(pool, &waiting);
+    gate_init(&two->gate);
+    two->before = (struct step){ .gate = &two->gate };
+    expect_ok(step_submit_on(pool, &two->before, 0));
+    expect(gate_await(&two->gate, 1));
+    cut_init(&two->begun, lane_count, LANEPOOL_EXCLUSIVE);
+    two->begun.gate = &two->gate;
+    two->begun.slow = 1;
+    cut_init(&two->waiting, 2, LANEPOOL_EXCLUSIVE);
+    *first = cut_submit(pool, &two->begun);
+    expect(gate_await(&two->gate, 1));
+    *second = cut_submit(pool, &two->waiting);
+    return pool;
+}
+
+Test(cut_ends, a_cancel_of_many_spares_a_cut_that_has_begun)
+{
+    struct two_cuts two;
+    lanepool_future *first, *second;
+    size_t count;
+    lanepool_pool *pool = begin_two(&two, 2, &first, &second);
+
     expect_status(lanepool_future_cancel(first), LANEPOOL_RUNNING);
     expect_ok(lanepool_pool_cancel(pool, &count));
     expect_eq(count, 1);
     expect_status(cut_end(second, NULL), LANEPOOL_CANCELLED);
-    gate_open(&gate, 2);
+    gate_open(&two.gate, 2);
     expect_status(cut_end(first, NULL), LANEPOOL_OK);
-    expect_eq(begun.visited, 2);
-    expect_eq(waiting.visited, 0);
+    expect_eq(two.begun.visited, 2);
+    expect_eq(two.waiting.visited, 0);
     pool_end(pool);
-    gate_fini(&gate);
+    gate_fini(&two.gate);
 }
 
 /* --- failed visits --- */
@@ -295,37 +311,27 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
 
 Test(cut_ends, a_shutdown_now_ends_a_begun_cut_in_parts_and_hands_others_back)
 {
-    struct gate gate;
-    struct step before = { .gate = &gate };
-    struct cut begun, waiting;
+    struct two_cuts two;
+    lanepool_future *first, *second;
     struct handed_back back = { .count = 0 };
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_pool *pool = begin_two(&two, 3, &first, &second);
 
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&begun, 3, LANEPOOL_EXCLUSIVE);
-    begun.gate = &gate;
-    begun.slow = 1;
-    cut_init(&waiting, 2, LANEPOOL_EXCLUSIVE);
-    lanepool_future *first = cut_submit(pool, &begun);
-    expect(gate_await(&gate, 1));
-    lanepool_future *second = cut_submit(pool, &waiting);
     expect_ok(lanepool_pool_shutdown_now(pool, take_back, &back));
-    gate_open(&gate, 2);
+    gate_open(&two.gate, 2);
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     expect_status(cut_end(first, NULL), LANEPOOL_IN_PARTS);
     expect_status(cut_end(second, NULL), LANEPOOL_CANCELLED);
-    expect_eq(begun.cancels, 1);
-    expect_status(begun.why, LANEPOOL_IN_PARTS);
-    expect_eq(begun.calls, 0);
-    expect_eq(begun.releases, 1);
-    expect_eq(begun.visits[1], 1);
-    expect_eq(begun.visits[0], 0);
-    expect_eq(waiting.visited + waiting.calls + waiting.cancels + waiting.releases, 0);
+    expect_eq(two.begun.cancels, 1);
+    expect_status(two.begun.why, LANEPOOL_IN_PARTS);
+    expect_eq(two.begun.calls, 0);
+    expect_eq(two.begun.releases, 1);
+    expect_eq(two.begun.visits[1], 1);
+    expect_eq(two.begun.visits[0], 0);
+    expect_eq(two.waiting.visited + two.waiting.calls + two.waiting.cancels + two.waiting.releases,
+              0);
     expect_eq(back.count, 1);
     expect(back.at_lane == cut_visit);
     expect_eq(back.claim_count, 2);
     pool_end(pool);
-    gate_fini(&gate);
+    gate_fini(&two.gate);
 }

@@ -229,63 +229,99 @@ Test(cut_journal, a_parked_visit_has_a_part_without_a_record)
     book_fini(&book);
 }
 
-Test(cut_journal, a_cut_that_is_cancelled_before_its_first_visit_has_no_entry)
-{
+/* A cut of three lanes behind a task that stops at the gate in one of them. */
+struct stopped {
     struct book book;
     struct gate gate;
-    struct step before = { .gate = &gate };
+    struct step before;
     struct cut cut;
+    lanepool_pool *pool;
+    lanepool_future *future;
+};
 
-    gate_init(&gate);
-    book_init(&book);
+static void begin_stopped(struct stopped *stopped, unsigned workers, uint64_t key)
+{
     lanepool_journal_options journal = numbered();
-    lanepool_pool *pool = book_pool(&book, 1, &journal);
-    expect_ok(step_submit_on(pool, &before, 0));
-    expect(gate_await(&gate, 1));
-    cut_init(&cut, 3, LANEPOOL_EXCLUSIVE);
-    lanepool_future *future = submit_recording(pool, &cut, NULL);
-    expect_ok(lanepool_future_cancel(future));
-    expect_status(cut_end(future, NULL), LANEPOOL_CANCELLED);
-    gate_open(&gate, 1);
-    pool_settle(pool);
-    expect_eq(book.count, 1);
+
+    gate_init(&stopped->gate);
+    book_init(&stopped->book);
+    stopped->before = (struct step){ .gate = &stopped->gate };
+    stopped->pool = book_pool(&stopped->book, workers, &journal);
+    expect_ok(step_submit_on(stopped->pool, &stopped->before, key));
+    expect(gate_await(&stopped->gate, 1));
+    cut_init(&stopped->cut, 3, LANEPOOL_EXCLUSIVE);
+    stopped->future = submit_recording(stopped->pool, &stopped->cut, NULL);
+}
+
+static void end_stopped(struct stopped *stopped)
+{
+    book_fini(&stopped->book);
+    gate_fini(&stopped->gate);
+}
+
+Test(cut_journal, a_cut_that_is_cancelled_before_its_first_visit_has_no_entry)
+{
+    struct stopped stopped;
     lanepool_journal_state state;
-    expect_ok(lanepool_pool_journal_state(pool, &state));
-    pool_end(pool);
-    expect(book.entries[0].entry.context == &before);
-    book_fini(&book);
-    gate_fini(&gate);
+
+    begin_stopped(&stopped, 1, 0);
+    expect_ok(lanepool_future_cancel(stopped.future));
+    expect_status(cut_end(stopped.future, NULL), LANEPOOL_CANCELLED);
+    gate_open(&stopped.gate, 1);
+    pool_settle(stopped.pool);
+    expect_eq(stopped.book.count, 1);
+    expect_ok(lanepool_pool_journal_state(stopped.pool, &state));
+    expect_eq(state.written, 1);
+    pool_end(stopped.pool);
+    expect(stopped.book.entries[0].entry.context == &stopped.before);
+    end_stopped(&stopped);
 }
 
 /* The lane that was not visited has no part. */
 Test(cut_journal, a_shutdown_now_leaves_the_parts_that_were_made)
 {
-    struct book book;
-    struct gate gate;
-    struct step before = { .gate = &gate };
-    struct cut cut;
+    struct stopped stopped;
+    const struct book *book = &stopped.book;
+    const struct cut *cut = &stopped.cut;
 
-    gate_init(&gate);
+    begin_stopped(&stopped, 2, 2);
+    expect_ok(lanepool_pool_wait_claims(stopped.pool, cut->claims, 2, LANEPOOL_FOREVER));
+    expect_ok(lanepool_pool_shutdown_now(stopped.pool, NULL, NULL));
+    gate_open(&stopped.gate, 1);
+    expect_status(cut_end(stopped.future, NULL), LANEPOOL_IN_PARTS);
+    pool_end(stopped.pool);
+    expect_eq(book->count, 4);
+    expect_sound(book);
+    expect(part_of(book, cut, 0) != NULL && part_of(book, cut, 1) != NULL);
+    expect(part_of(book, cut, 2) == NULL);
+    expect_status(last_entry(book)->status, LANEPOOL_IN_PARTS);
+    expect_eq(cut->cancels, 1);
+    end_stopped(&stopped);
+}
+
+/* The lane that the parked cut keeps has its part when the pool ends. */
+Test(cut_journal, a_shutdown_now_ends_a_parked_cut_with_its_part)
+{
+    struct book book;
+    struct cut cut;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
     book_init(&book);
     lanepool_journal_options journal = numbered();
     lanepool_pool *pool = book_pool(&book, 2, &journal);
-    expect_ok(step_submit_on(pool, &before, 2));
-    expect(gate_await(&gate, 1));
     cut_init(&cut, 3, LANEPOOL_EXCLUSIVE);
-    lanepool_future *future = submit_recording(pool, &cut, NULL);
-    expect_ok(lanepool_pool_wait_claims(pool, cut.claims, 2, LANEPOOL_FOREVER));
+    cut.codes[0] = 7;
+    lanepool_future *future = submit_recording(pool, &cut, &policy);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
-    gate_open(&gate, 1);
-    expect_status(cut_end(future, NULL), LANEPOOL_IN_PARTS);
+    expect_status(cut_end(future, NULL), LANEPOOL_FAILED);
     pool_end(pool);
     expect_eq(book.count, 4);
     expect_sound(&book);
-    expect(part_of(&book, &cut, 0) != NULL && part_of(&book, &cut, 1) != NULL);
-    expect(part_of(&book, &cut, 2) == NULL);
-    expect_status(last_entry(&book)->status, LANEPOOL_IN_PARTS);
+    expect_status(part_of(&book, &cut, 0)->entry.status, LANEPOOL_FAILED);
     expect_eq(cut.cancels, 1);
     book_fini(&book);
-    gate_fini(&gate);
 }
 
 Test(cut_journal, a_cut_is_unwritten_if_a_part_is)
