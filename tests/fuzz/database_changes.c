@@ -13,13 +13,17 @@ static const struct table {
     const char *name;
     const char *columns[COLUMNS_MAX + 1];
 } tables[] = {
-    { "meta", { "name", "value" } },
+    { "batches",
+      { "batch", "kind", "date", "digest", "base_seq", "tasks", "transactions", "state",
+        "chain" } },
+    { "files", { "digest", "batch" } },
     { "lanes", { "lane", "client", "client_group", "last_seq" } },
     { "accounts", { "account", "name", "lane" } },
     { "commodities",
       { "commodity", "symbol", "shown_decimals", "stored_decimals", "symbol_first", "spaced" } },
-    { "input_totals", { "commodity", "transactions", "debits", "credits" } },
+    { "input_totals", { "batch", "commodity", "transactions", "debits", "credits" } },
     { "balances", { "account", "commodity", "amount" } },
+    { "opening", { "account", "commodity", "amount" } },
     { "transactions", { "seq", "date", "kind", "status", "code", "text" } },
     { "postings",
       { "seq", "n", "account", "commodity", "amount", "balance", "price", "price_commodity",
@@ -31,7 +35,7 @@ static const struct table {
     { "held_tasks", { "seq", "date", "kind", "status", "code", "text" } },
     { "missing", { "seq", "lane" } },
     { "failed", { "seq", "code", "reason" } },
-    { "deferred", { "seq", "date", "lane", "root_seq", "reason", "entry", "is_done" } },
+    { "deferred", { "seq", "date", "lane", "root_seq", "reason", "entry", "done_seq" } },
     { "holders", { "seq", "lane" } },
 };
 

@@ -42,8 +42,7 @@ static const struct {
     const char *sql; /* what is done to the database then */
 } batches[STORED_BATCH_COUNT] = {
     { NULL, ON_QUARANTINE_HOLD, false, "SELECT 1" },
-    { NULL, ON_QUARANTINE_HOLD, false,
-      "UPDATE meta SET value = 'unfinished' WHERE name = 'state'" },
+    { NULL, ON_QUARANTINE_HOLD, false, "UPDATE batches SET state = 'unfinished'" },
     { "B:Shares", ON_QUARANTINE_HOLD, false, "SELECT 1" },
     { "B:Shares", ON_QUARANTINE_EXCLUDE, false, "SELECT 1" },
     { "B:Shares", ON_QUARANTINE_FAIL, false, "SELECT 1" },

@@ -117,7 +117,7 @@ def check_killed(book):
     book.clear()
     book.run()
     with sqlite3.connect(book.database) as database:
-        database.execute("UPDATE meta SET value = 'unfinished' WHERE name = 'state'")
+        database.execute("UPDATE batches SET state = 'unfinished'")
         database.execute("DELETE FROM refused WHERE seq = 7")
         database.execute("DELETE FROM unposted WHERE seq = 7")
         database.execute("DELETE FROM transactions WHERE seq = 7")

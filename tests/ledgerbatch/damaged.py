@@ -17,7 +17,7 @@ import small_batch
 OPTIONS = ("--monthly", "accrual=120.0", "--on-quarantine", "hold")
 CUT_OPTIONS = ("--monthly", "accrual=120.0")
 BIT_OPTIONS = ("--monthly", "statement,accrual=0.12,close")
-UNFINISHED = "UPDATE meta SET value = 'unfinished' WHERE name = 'state'"
+UNFINISHED = "UPDATE batches SET state = 'unfinished'"
 
 # What is done to an unfinished database, and what the program says to it.
 DAMAGES = [
@@ -25,7 +25,7 @@ DAMAGES = [
     ("UPDATE lanes SET last_seq = 0", "UNIQUE constraint failed"),
     ("UPDATE lanes SET lane = 99 WHERE client = 'B'", "do not belong to this input"),
     ("UPDATE balances SET account = 99 WHERE account = 0", "do not belong to this input"),
-    ("DELETE FROM meta WHERE name = 'digest'", "lacks its 'digest'"),
+    ("DELETE FROM batches", "lacks its batches"),
     ("DELETE FROM lanes WHERE client = 'C'", "do not belong to this input"),
     ("UPDATE lanes SET client_group = 'rich' WHERE client = 'B'", "do not belong to this input"),
     ("UPDATE accounts SET name = 'B:Saving' WHERE name = 'B:Savings'", "do not belong to this input"),

@@ -53,7 +53,7 @@ class HeldBatch(Batch):
         return self.sql("SELECT client FROM held JOIN lanes USING(lane) WHERE seq = failed_seq")
 
     def is_finished(self):
-        return self.sql("SELECT value FROM meta WHERE name = 'state'") == ["finished"]
+        return self.sql("SELECT state FROM batches") == ["finished"]
 
     def wanted(self, failing, policy):
         """What a run with one worker that nobody kills leads to."""

@@ -189,7 +189,7 @@ def sums_until(database, day):
             "SELECT a.name, c.symbol, SUM(p.amount), c.stored_decimals FROM postings p"
             " JOIN transactions t USING (seq) JOIN accounts a USING (account)"
             " JOIN commodities c USING (commodity) WHERE t.date <= ? AND t.seq <="
-            " (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'tasks')"
+            " (SELECT tasks FROM batches)"
             " GROUP BY a.account, c.commodity HAVING SUM(p.amount) <> 0", (day,)).fetchall()  # fmt: skip
     return {(name, symbol): Decimal(units).scaleb(-decimals) for name, symbol, units, decimals in rows}
 

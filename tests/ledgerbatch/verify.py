@@ -7,10 +7,10 @@ usage: verify.py LEDGERBATCH
 import re
 import shutil
 import sqlite3
-import tempfile
 from pathlib import Path
 
 import books
+import small_batch
 
 JOURNAL = """\
 account A:Cash  ; group:one
@@ -68,6 +68,45 @@ def run_all(binary, folder, name, workers):
     return database, head
 
 
+def run_days(binary, folder, workers):
+    """Three days: something is deferred, carried over, and posted, but for the last one."""
+    database = folder / f"days-{workers}.db"
+    january, february = JOURNAL[: JOURNAL.index("2024-02-01")], JOURNAL[JOURNAL.index("2024-02-01") :]
+    days = (("2024-01-31", january, [*FAILS, "--on-failure", "defer"]),
+            ("2024-02-02", february, []),
+            ("2024-02-29", "2024-02-10 Last\n  D:Cash  -3.00 USD\n  C:Cash\n"
+                           "2024-02-11 Too much\n  A:Cash  -900.00 USD\n  Bank:Vault\n", []))  # fmt: skip
+    for date, text, options in days:
+        journal = folder / f"{date}.journal"
+        journal.write_text(text)
+        done = books.run(binary, "day", "--date", date, "--workers", workers, "--db", database, "--out",
+                         folder / "days", *RULES, *options, journal, expect=6)  # fmt: skip
+    head = head_of(done)
+    verified = books.run(binary, "verify", "--db", database, "--head", head)
+    books.check(head_of(verified) == head, "days: the head of verify")
+    return database, head
+
+
+def check_days(binary, folder):
+    """Rows of earlier days are found, too: without the head, those that the chain has."""
+    database, head = run_days(binary, folder, 1)
+    for workers in (2, 8):
+        books.check(run_days(binary, folder, workers)[1] == head, f"days: another head with {workers} workers")
+    made, filled = check_changes(binary, database, head)
+    print(f"days: all of {made} changes were found")
+    copy = folder / "chain.db"
+    for change in ("UPDATE transactions SET text = 'x' WHERE seq = 1", "UPDATE refused SET reason = 'x' WHERE seq = 2",
+                   "UPDATE batches SET digest = 'x' WHERE batch = 1", "UPDATE batches SET chain = 'x' WHERE batch = 2"):  # fmt: skip
+        shutil.copy(database, copy)
+        connection = sqlite3.connect(copy)
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+        found = books.run(binary, "verify", "--db", copy, expect=4)
+        books.check("have changed since it ended" in found.stderr.decode(), f"{change}: {found.stderr.decode()}")
+    return filled
+
+
 def tables_of(connection):
     return [row[0] for row in connection.execute("SELECT name FROM sqlite_schema ORDER BY name")]
 
@@ -83,13 +122,15 @@ def changes_of(connection):
         if not rows:
             continue
         last = ", ".join(f"{key} DESC" for key in keys)
-        where = f"({', '.join(keys)}) = (SELECT {', '.join(keys)} FROM {table} ORDER BY {last} LIMIT 1)"
-        yield table, f"DELETE FROM {table} WHERE {where}"
-        for at, name, kind, *_ in columns:
-            more = f"ifnull({name}, '') || 'x'" if kind == "TEXT" else f"ifnull({name}, 0) + 1000"
-            yield table, f"UPDATE {table} SET {name} = {more} WHERE {where}"
-            if kind == "TEXT":
-                yield table, f"UPDATE {table} SET {name} = CAST({name} AS BLOB) WHERE {where} AND {name} <> ''"
+        for order in (last, ", ".join(keys)):
+            where = f"({', '.join(keys)}) = (SELECT {', '.join(keys)} FROM {table} ORDER BY {order} LIMIT 1)"
+            yield table, f"DELETE FROM {table} WHERE {where}"
+            for _, name, kind, *_ in columns:
+                more = f"ifnull({name}, '') || 'x'" if kind == "TEXT" else f"ifnull({name}, 0) + 1000"
+                yield table, f"UPDATE {table} SET {name} = {more} WHERE {where}"
+                if kind == "TEXT":
+                    yield table, f"UPDATE {table} SET {name} = CAST({name} AS BLOB) WHERE {where} AND {name} <> ''"
+        for at, name, *_ in columns:
             if name not in keys and len({row[at] for row in rows} - {None}) > 1:
                 low, high = (f"(SELECT {name} FROM {table} WHERE {name} IS NOT NULL ORDER BY {name} {way} LIMIT 1)"
                              for way in ("", "DESC"))  # fmt: skip
@@ -172,7 +213,7 @@ def check_usage(binary, database, head):
 def main():
     binary = books.program()
     filled = set()
-    with tempfile.TemporaryDirectory() as path:
+    with small_batch.temporary_folder() as path:
         folder = Path(path)
         (folder / "v.journal").write_text(JOURNAL)
         for name in RUNS:
@@ -191,6 +232,7 @@ def main():
                 check_vacuum(binary, folder, database, head)
                 check_older_copy(binary, folder, head)
                 check_usage(binary, database, head)
+        filled |= check_days(binary, folder)
         connection = sqlite3.connect(database)
         empty = set(tables_of(connection)) - filled
         connection.close()

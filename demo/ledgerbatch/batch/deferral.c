@@ -21,12 +21,17 @@ void deferral_fini(struct deferral *deferral)
     free(deferral->first_seqs);
 }
 
+void deferral_note(struct deferral *deferral, uint32_t lane, uint32_t seq)
+{
+    uint32_t *first = &deferral->first_seqs[lane];
+    *first = *first ? *first : seq;
+}
+
 /* Notes the first deferred transaction of each of its lanes. */
 static void note_first(struct deferral *deferral, const struct lane_list *lanes, uint32_t seq)
 {
     for (size_t i = 0; i < lanes->count; i++) {
-        uint32_t *first = &deferral->first_seqs[lanes->items[i]];
-        *first = *first ? *first : seq;
+        deferral_note(deferral, lanes->items[i], seq);
     }
 }
 
@@ -37,14 +42,19 @@ static void hold_client(struct deferral *deferral, uint32_t lane, uint32_t seq)
     }
 }
 
+void deferral_hold(struct deferral *deferral, uint32_t lane, uint32_t root_seq)
+{
+    hold_client(deferral, lane, root_seq);
+    deferral->is_used = true;
+}
+
 void deferral_restore(struct deferral *deferral, const struct plan *plan, const struct task *task,
                       uint32_t lane, uint32_t root_seq)
 {
     struct lane_list lanes = { 0 };
     plan_lanes(plan, task, &lanes);
     note_first(deferral, &lanes, task->seq);
-    hold_client(deferral, lane, root_seq);
-    deferral->is_used = true;
+    deferral_hold(deferral, lane, root_seq);
     free(lanes.items);
 }
 

@@ -29,6 +29,11 @@ void deferral_fini(struct deferral *deferral);
 void deferral_restore(struct deferral *deferral, const struct plan *plan, const struct task *task,
                       uint32_t lane, uint32_t root_seq);
 
+/* Does the same for a deferred transaction of an earlier batch, in two steps: for the client that
+ * it waits for (or NO_INDEX), and for each of its clients. */
+void deferral_hold(struct deferral *deferral, uint32_t lane, uint32_t root_seq);
+void deferral_note(struct deferral *deferral, uint32_t lane, uint32_t seq);
+
 /* Defers a transaction of a held client. Returns false if there is none: then it must run. */
 bool deferral_skip(struct batch *batch, struct task *task);
 

@@ -63,7 +63,8 @@ struct transaction {
     uint32_t first_posting, posting_count;
     uint32_t line;
     uint32_t source;
-    char status; /* '*', '!' or 0 */
+    uint32_t deferred_seq, value_date; /* if it was deferred in an earlier batch; else 0 */
+    char status;                       /* '*', '!' or 0 */
     bool has_code, has_assigned;
 };
 

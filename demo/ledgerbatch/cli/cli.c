@@ -42,8 +42,16 @@ const char cli_help[] =
     "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
     "  --no-overdraft and --fail-on may be repeated.\n"
     "\n"
+    "ledgerbatch day --date DATE [OPTION]... [FILE]...\n"
+    "                                      post one more day into the database, from the balances\n"
+    "                                      of the day before; options as for run\n"
+    "  --date DATE              the day; it has the month-ends that are due by then, and its\n"
+    "                           outputs go to DIR/DATE\n"
+    "  --post-deferred          first post what earlier days have deferred\n"
+    "\n"
     "ledgerbatch retry (--all | --lane CLIENT...) [OPTION]... FILE...\n"
-    "                                      try again what is held; options and files as for run\n"
+    "                                      try again what is held; options and files as for\n"
+    "                                      the run or day\n"
     "  --lane CLIENT            resume this client; may be repeated; the others stay held\n"
     "  --all                    resume all of them; post what is deferred\n"
     "  --day DATE               book what is deferred on this day (the last day of the batch)\n"
@@ -265,6 +273,23 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     return arguments_fail(arguments, "unknown option ", argument);
 }
 
+/* Reads an option of the command day. Sets *known to whether it is one. */
+static bool take_day_option(struct arguments *arguments, struct run_options *run, bool is_day,
+                            const char *argument, bool *known)
+{
+    *known = true;
+    if (is_day && arguments_is_option(argument, "--date")) {
+        return take_day(arguments, "--date", "--date takes a day such as 2024-03-05, not ",
+                        &run->day);
+    }
+    if ((is_day || run->resumed.is_retry) && strcmp(argument, "--post-deferred") == 0) {
+        run->posts_deferred = true;
+        return true;
+    }
+    *known = false;
+    return true;
+}
+
 /* Reads an option about what a retry resumes, and when. Sets *known to whether it is one. */
 static bool take_choice(struct arguments *arguments, struct run_options *run, const char **clients,
                         const char *argument, bool *known)
@@ -286,7 +311,7 @@ static bool take_choice(struct arguments *arguments, struct run_options *run, co
     return true;
 }
 
-static bool check_run(const struct run_options *run, struct arguments *arguments)
+static bool check_run(const struct run_options *run, bool is_day, struct arguments *arguments)
 {
     const struct held_choice *resumed = &run->resumed;
     if (run->database[0] == 0 || run->folder[0] == 0) {
@@ -305,31 +330,46 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
         return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
     }
-    return run->file_count > 0 ||
+    if (is_day && run->day == 0) {
+        return arguments_fail(arguments, "day needs --date with the day, such as 2024-03-05", "");
+    }
+    return run->file_count > 0 || is_day || run->posts_deferred ||
            arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
 
-static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry)
+enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY };
+
+static bool take_option(struct cli *cli, struct arguments *arguments, enum run_kind kind,
+                        const char **clients, const char *argument)
+{
+    bool known;
+    bool taken = take_day_option(arguments, &cli->run, kind == KIND_DAY, argument, &known);
+    if (known) {
+        return taken;
+    }
+    taken = take_choice(arguments, &cli->run, clients, argument, &known);
+    return known ? taken : take_run_option(arguments, &cli->run, argument);
+}
+
+static bool read_run(struct cli *cli, struct arguments *arguments, enum run_kind kind)
 {
     bool only_files = false;
-    bool known;
     const char **files = memory_zeroed((size_t)arguments->count, sizeof *files);
     const char **clients = memory_zeroed((size_t)arguments->count, sizeof *clients);
     cli->command = CLI_RUN;
     cli->run.files = files;
-    cli->run.resumed = (struct held_choice){ .is_retry = is_retry, .clients = clients };
+    cli->run.resumed = (struct held_choice){ .is_retry = kind == KIND_RETRY, .clients = clients };
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
         if (!only_files && strcmp(argument, "--") == 0) {
             only_files = true;
         } else if (only_files || argument[0] != '-' || argument[1] == 0) {
             files[cli->run.file_count++] = argument;
-        } else if (!take_choice(arguments, &cli->run, clients, argument, &known) ||
-                   (!known && !take_run_option(arguments, &cli->run, argument))) {
+        } else if (!take_option(cli, arguments, kind, clients, argument)) {
             return false;
         }
     }
-    return check_run(&cli->run, arguments);
+    return check_run(&cli->run, kind == KIND_DAY, arguments);
 }
 
 static bool take_head(struct cli *cli, struct arguments *arguments)
@@ -456,10 +496,13 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     const char *command = argument_items[1];
     if (strcmp(command, "run") == 0) {
-        return read_run(cli, &arguments, false);
+        return read_run(cli, &arguments, KIND_RUN);
+    }
+    if (strcmp(command, "day") == 0) {
+        return read_run(cli, &arguments, KIND_DAY);
     }
     if (strcmp(command, "retry") == 0) {
-        return read_run(cli, &arguments, true);
+        return read_run(cli, &arguments, KIND_RETRY);
     }
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         if (strcmp(command, readers[i].name) == 0) {

@@ -273,15 +273,33 @@ static void add_deferral_reason(struct committer *committer, const struct task *
     buffer_add_number(text, entry->number);
 }
 
+static const struct transaction *task_transaction(const struct committer *committer,
+                                                  const struct task *task)
+{
+    return &committer->batch->plan->book.transactions[task->subject];
+}
+
+/* Notes that a transaction is tried again, if it was deferred in this batch or an earlier one. */
+static bool set_deferral_done(struct committer *committer, const struct task *task)
+{
+    const struct plan *plan = committer->batch->plan;
+    uint32_t seq = plan_is_late(plan, task) ? plan_early_seq(plan, task)
+                                            : task_transaction(committer, task)->deferred_seq;
+    return seq == 0 ||
+           store_set_deferral_done(committer->store, seq, task->seq, &committer->problem);
+}
+
 static bool write_deferral(struct committer *committer, const struct task *task)
 {
     const struct effect_entry *entry = &task->effect->entries[0];
     struct buffer *text = &committer->text;
     struct stored_transaction header = task_header(committer->batch->plan, task, text);
+    uint32_t value_date = task_transaction(committer, task)->value_date;
     text->size = 0;
     add_deferral_reason(committer, task);
     size_t reason_size = text->size;
-    if (!put_unposted(committer, task, &header)) {
+    header.date = value_date ? value_date : header.date;
+    if (!set_deferral_done(committer, task) || !put_unposted(committer, task, &header)) {
         return false;
     }
     struct stored_deferral deferral = { .seq = task->seq,
@@ -322,17 +340,13 @@ static bool write_refusal(struct committer *committer, const struct task *task,
 
 static bool write_posted_or_refused(struct committer *committer, const struct task *task)
 {
-    const struct transaction *transaction =
-        &committer->batch->plan->book.transactions[task->subject];
+    const struct transaction *transaction = task_transaction(committer, task);
     bool refused = task->outcome == OUTCOME_REFUSED;
     struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
     if (refused) {
         header.kind = slice_of("refused");
     }
-    const struct plan *plan = committer->batch->plan;
-    bool was_deferred = plan_is_late(plan, task);
-    if ((was_deferred && !store_set_deferral_done(committer->store, plan_early_seq(plan, task),
-                                                  &committer->problem)) ||
+    if (!set_deferral_done(committer, task) ||
         !store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }

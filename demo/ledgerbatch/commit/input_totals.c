@@ -31,6 +31,7 @@ bool input_totals_put(struct store *store, const struct plan *plan, struct probl
     }
     for (uint32_t i = 0; put && i < count; i++) {
         totals[i].commodity = i;
+        totals[i].batch = plan->has_opening ? plan->opening.number : 1;
         put = store_put_input_total(store, &totals[i], problem);
     }
     free(totals);

@@ -22,8 +22,14 @@ static bool is_member(const struct plan *plan, const struct task *rollup, uint32
 /* Returns the rollup of a seq; NULL if there is none. */
 static const struct task *find_rollup(const struct plan *plan, uint32_t seq)
 {
-    bool is_rollup = seq >= 1 && seq <= plan->task_count && plan->tasks[seq - 1].kind != TASK_POST;
-    return is_rollup ? &plan->tasks[seq - 1] : NULL;
+    const struct task *task = plan_find(plan, seq);
+    return task && task->kind != TASK_POST ? task : NULL;
+}
+
+static bool report_wrong_deferral(struct problem *problem)
+{
+    return problem_set(problem, EXIT_CODE_IO,
+                       "the database is damaged: it defers what is not in this input");
 }
 
 struct loading {
@@ -73,27 +79,53 @@ static bool add_late(const struct loading *loading, const void *row)
     return true;
 }
 
+/* Takes a deferral of an earlier batch. Its client is held, unless it is tried again. */
+static bool carry(const struct loading *loading, const struct stored_deferral *deferral)
+{
+    if (loading->plan->opening.item_count == 0) {
+        deferral_hold(&loading->batch->deferral, deferral->has_lane ? deferral->lane : NO_INDEX,
+                      deferral->root_seq);
+        loading->leftovers->carried_count++;
+    }
+    return true;
+}
+
+static bool add_carried_lane(const struct loading *loading, const void *row)
+{
+    const struct stored_share *share = row;
+    if (share->lane > plan_house_lane(loading->plan)) {
+        return report_wrong_deferral(loading->problem);
+    }
+    if (loading->leftovers->carried_count > 0) {
+        deferral_note(&loading->batch->deferral, share->lane, share->seq);
+    }
+    return true;
+}
+
 static bool add_deferred(const struct loading *loading, const void *row)
 {
     const struct stored_deferral *deferral = row;
     const struct plan *plan = loading->plan;
-    bool fits = deferral->seq >= 1 && deferral->seq <= plan->task_count &&
-                plan->tasks[deferral->seq - 1].kind == TASK_POST &&
-                (!deferral->has_lane || deferral->lane <= plan_house_lane(plan));
-    if (!fits) {
-        return problem_set(loading->problem, EXIT_CODE_IO,
-                           "the database is damaged: it defers what is not in this input");
+    const struct task *task = plan_find(plan, deferral->seq);
+    if (deferral->has_lane && deferral->lane > plan_house_lane(plan)) {
+        return report_wrong_deferral(loading->problem);
+    }
+    if (deferral->seq <= plan->base_seq) {
+        return carry(loading, deferral);
+    }
+    if (!task || task->kind != TASK_POST) {
+        return report_wrong_deferral(loading->problem);
     }
     loading->leftovers->deferral_count++;
-    if (deferral->is_done) {
+    if (deferral->done_seq != 0) {
         return true;
     }
     if (!loading->is_retry) {
-        deferral_restore(&loading->batch->deferral, plan, &plan->tasks[deferral->seq - 1],
+        deferral_restore(&loading->batch->deferral, plan, task,
                          deferral->has_lane ? deferral->lane : NO_INDEX, deferral->root_seq);
         return true;
     }
-    add_late_task(loading, &plan->tasks[deferral->seq - 1]);
+    add_late_task(loading, task);
     loading->leftovers->deferred_count++;
     return true;
 }
@@ -133,7 +165,8 @@ static bool load_leftovers(const struct loading *loading, struct store *store, e
 static bool load_deferred(const struct loading *loading, struct store *store)
 {
     struct leftovers *leftovers = loading->leftovers;
-    bool loaded = load_leftovers(loading, store, STORE_DEFERRALS, add_deferred);
+    bool loaded = load_leftovers(loading, store, STORE_DEFERRALS, add_deferred) &&
+                  load_leftovers(loading, store, STORE_CARRIED, add_carried_lane);
     if (loaded && leftovers->deferred_count > 0) {
         qsort(leftovers->late, leftovers->late_count, sizeof *leftovers->late, compare_late);
     }

@@ -16,12 +16,14 @@ struct leftovers {
     struct task *late;  /* by seq */
     size_t part_count, part_capacity, late_count, late_capacity;
     size_t deferred_count; /* of the late tasks: transactions */
-    size_t deferral_count; /* all that were ever deferred, done or not */
+    size_t deferral_count; /* all that were deferred in this batch, done or not */
+    size_t carried_count;  /* of earlier batches, and not tried again in this one */
 };
 
 /*
  * Reads the leftovers from the store. Their tasks point to the batch. Deferred transactions are
- * leftovers of a retry only. In another run they stay deferred, and their clients are held.
+ * leftovers of a retry only. In another run they stay deferred, and their clients are held. Those
+ * of earlier batches stay deferred, too, unless the plan has them.
  */
 bool leftovers_load(struct leftovers *leftovers, struct store *store, const struct plan *plan,
                     struct batch *batch, bool is_retry, struct problem *problem);

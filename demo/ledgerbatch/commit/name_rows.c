@@ -16,7 +16,7 @@ struct stored_commodity name_rows_commodity(const struct plan *plan, uint32_t nu
                                       commodity->spaced };
 }
 
-static struct stored_lane make_lane_row(const struct plan *plan, uint32_t number)
+struct stored_lane name_rows_lane(const struct plan *plan, uint32_t number)
 {
     struct stored_lane lane = { number, { "", 0 }, { "", 0 }, 0 };
     if (number < plan->clients.count) {
@@ -47,13 +47,16 @@ static struct stored_account make_account_row(const struct plan *plan, const uin
                                     lanes[number] != NO_INDEX, lanes[number] };
 }
 
+/* Puts the new accounts, and sets the lanes of the others. */
 static bool put_accounts(struct store *store, const struct plan *plan, struct problem *problem)
 {
     uint32_t *lanes = find_lanes(plan);
     bool put = true;
     for (uint32_t i = 0; put && i < plan->book.account_names.count; i++) {
         struct stored_account account = make_account_row(plan, lanes, i);
-        put = store_put_account(store, &account, problem);
+        put = i < plan->opening.book.account_count
+                  ? store_set_account_lane(store, &account, problem)
+                  : store_put_account(store, &account, problem);
     }
     free(lanes);
     return put;
@@ -61,14 +64,8 @@ static bool put_accounts(struct store *store, const struct plan *plan, struct pr
 
 bool name_rows_put(struct store *store, const struct plan *plan, struct problem *problem)
 {
-    for (uint32_t i = 0; i <= plan_house_lane(plan); i++) {
-        struct stored_lane lane = make_lane_row(plan, i);
-        if (!store_put_lane(store, &lane, problem)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
-        struct stored_commodity commodity = name_rows_commodity(plan, i);
+    for (size_t i = plan->opening.book.commodity_count; i < plan->book.commodity_names.count; i++) {
+        struct stored_commodity commodity = name_rows_commodity(plan, (uint32_t)i);
         if (!store_put_commodity(store, &commodity, problem)) {
             return false;
         }
@@ -96,7 +93,7 @@ typedef bool (*row_comparer)(const struct comparison *comparison, uint32_t numbe
 static bool is_same_lane(const struct comparison *comparison, uint32_t number,
                          const union name_row *row)
 {
-    struct stored_lane lane = make_lane_row(comparison->plan, number);
+    struct stored_lane lane = name_rows_lane(comparison->plan, number);
     return row->lane.number == number && slice_equal(row->lane.client, lane.client) &&
            slice_equal(row->lane.group, lane.group);
 }

@@ -10,7 +10,10 @@
 /* Returns the row of a commodity of the plan. */
 struct stored_commodity name_rows_commodity(const struct plan *plan, uint32_t number);
 
-/* Puts the rows into an empty store. */
+/* Returns the row of a lane of the plan, without progress. */
+struct stored_lane name_rows_lane(const struct plan *plan, uint32_t number);
+
+/* Puts the commodities and accounts that are new in the plan, and sets the lanes of the others. */
 bool name_rows_put(struct store *store, const struct plan *plan, struct problem *problem);
 
 /*

@@ -87,7 +87,7 @@ static bool print_deferrals(struct store *store, struct problem *problem)
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &deferral, problem);
-        if (step == STORE_ROW && !deferral.is_done) {
+        if (step == STORE_ROW && deferral.done_seq == 0) {
             print_one("deferred", ++count, deferral.seq, deferral.entry, deferral.reason);
         }
     }
@@ -105,11 +105,14 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
     bool good = output_report(store, !is_finished, is_held ? "held" : "to do", &report, problem);
     if (good) {
         const size_t *counts = report.counts;
-        print_format("state: %s\n",
-                     is_finished ? "finished"
-                     : counts[TOTAL_DEFERRED] > 0 && !is_held && counts[TOTAL_HELD] == 0
-                         ? "closed with deferred transactions"
-                         : "unfinished");
+        if (facts->is_day) {
+            print_format("day: %04u-%02u-%02u\n", facts->date / 10000, facts->date / 100 % 100,
+                         facts->date % 100);
+        }
+        print_format("state: %s\n", is_finished ? "finished"
+                                    : facts->state == STORE_CLOSED
+                                        ? "closed with deferred transactions"
+                                        : "unfinished");
         print_format("tasks: %zu of %u done\n",
                      counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED],
                      facts->task_count);
@@ -118,6 +121,9 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
         if (counts[TOTAL_DEFERRED] > 0) {
             print_format("deferred: %zu, of %zu held and %zu other clients\n",
                          counts[TOTAL_DEFERRED], report.held_clients, report.other_clients);
+        }
+        if (report.carried > 0) {
+            print_format("deferred by earlier days: %zu\n", report.carried);
         }
         buffer_print(&report.text);
     }
@@ -135,6 +141,7 @@ bool inspect_status(const char *database, struct problem *problem)
     if (!store) {
         return false;
     }
+    store_set_window(store, &facts);
     bool good = stored_book_load(&book, store, problem) && print_refusals(store, problem) &&
                 print_deferrals(store, problem) &&
                 list_held(store, &book, facts.task_count, database, &advice, problem) &&

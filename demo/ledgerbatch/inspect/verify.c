@@ -6,6 +6,7 @@
 #include "inspect/inspect.h"
 #include "inspect/pass.h"
 #include "publish/output.h"
+#include "store/store.h"
 
 static bool check_posting(struct pass *pass, const struct stored_transaction *transaction,
                           const struct stored_posting *posting, struct problem *problem)
@@ -20,10 +21,11 @@ static bool check_posting(struct pass *pass, const struct stored_transaction *tr
 static bool check_sums(struct pass *pass, struct problem *problem)
 {
     struct output_report report = { 0 };
-    bool good =
-        pass_take_all(pass, check_posting, problem) &&
-        stored_book_check_balances(&pass->book, problem) &&
-        output_report(pass->store, pass->facts.state != STORE_FINISHED, "held", &report, problem);
+    bool good = pass_take_all(pass, check_posting, problem) &&
+                stored_book_check_balances(&pass->book, problem);
+    store_set_window(pass->store, &pass->facts);
+    good = good && output_report(pass->store, pass->facts.state != STORE_FINISHED, "held", &report,
+                                 problem);
     buffer_fini(&report.text);
     return good;
 }
@@ -42,7 +44,8 @@ bool inspect_verify(const char *database, const char *wanted, struct problem *pr
     char head[SHA256_TEXT_SIZE];
     struct pass pass = { .account = 0 };
     bool good = pass_begin(&pass, database, problem) && store_check_file(pass.store, problem) &&
-                check_sums(&pass, problem) && store_read_head(pass.store, head, problem) &&
+                check_sums(&pass, problem) && store_check_chain(pass.store, problem) &&
+                store_read_head(pass.store, head, problem) &&
                 compare_heads(database, head, wanted, problem);
     if (good) {
         inspect_warn(database, &pass.facts, "sums");

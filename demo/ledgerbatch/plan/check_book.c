@@ -13,6 +13,8 @@ struct checker {
     int64_t *balances; /* by cell */
     wide *pending; /* by cell: the sum of the postings so far of the transaction that is settled */
     size_t balance_capacity, pending_capacity, balance_count;
+    const int64_t *starts; /* by cell: opening balances, of the first `start_count` ones */
+    size_t start_count;
 };
 
 static int compare_date_keys(const void *left, const void *right)
@@ -52,7 +54,7 @@ static struct slice posting_account_name(const struct checker *checker,
     return book_account_name(checker->book, checker->book->cells[posting->cell].account);
 }
 
-/* Adds the cells that settling has made; their balance is zero. */
+/* Adds the cells that reading or settling has made, with their opening balances. */
 static void add_new_cells(struct checker *checker)
 {
     size_t needed = checker->book->cell_count;
@@ -61,7 +63,9 @@ static void add_new_cells(struct checker *checker)
     checker->pending = memory_grow(checker->pending, &checker->pending_capacity, needed + 1,
                                    sizeof *checker->pending);
     for (; checker->balance_count < needed; checker->balance_count++) {
-        checker->balances[checker->balance_count] = 0;
+        checker->balances[checker->balance_count] = checker->balance_count < checker->start_count
+                                                        ? checker->starts[checker->balance_count]
+                                                        : 0;
         checker->pending[checker->balance_count] = 0;
     }
 }
@@ -223,9 +227,12 @@ static bool check_transaction(struct checker *checker, uint32_t number)
     return true;
 }
 
-bool check_book(struct book *book, struct problem *problem)
+bool check_book(struct book *book, const int64_t *starts, size_t start_count,
+                struct problem *problem)
 {
-    struct checker checker = { .book = book, .problem = problem };
+    struct checker checker = {
+        .book = book, .problem = problem, .starts = starts, .start_count = start_count
+    };
     bool good = true;
     sort_by_date(book);
     add_new_cells(&checker);

@@ -7,7 +7,11 @@
 
 #include "book/book.h"
 
-/* Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity. */
-bool check_book(struct book *book, struct problem *problem);
+/*
+ * Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity.
+ * The first `start_count` cells begin with the balances `starts`.
+ */
+bool check_book(struct book *book, const int64_t *starts, size_t start_count,
+                struct problem *problem);
 
 #endif

@@ -6,11 +6,13 @@
 #include "base/buffer.h"
 #include "base/nearest.h"
 #include "memory.h"
+#include "plan/opening.h"
 
 struct finder {
     struct clients *clients;
     struct book *book;
     const struct rules *rules;
+    const struct opening *opening; /* or NULL */
     struct problem *problem;
     uint32_t *client_of; /* by account; numbered in the order of discovery, later by name */
     uint8_t *flags;      /* by account */
@@ -353,10 +355,23 @@ static bool check_groups(struct finder *finder, const struct names *groups)
     return true;
 }
 
+/* Puts clients of earlier days into their groups. */
+static void keep_groups(const struct finder *finder, struct names *groups)
+{
+    for (size_t i = 0; finder->opening && i < finder->clients->count; i++) {
+        struct client *client = &finder->clients->items[i];
+        struct slice group = opening_group(finder->opening, client->name);
+        if (group.size > 0) {
+            client->group = names_intern(groups, group);
+        }
+    }
+}
+
 static bool find_groups(struct finder *finder)
 {
     struct clients *clients = finder->clients;
     struct names groups = { 0 };
+    keep_groups(finder, &groups);
     for (size_t i = 0; i < finder->book->group_tag_count; i++) {
         if (!apply_group_tag(finder, &groups, &finder->book->group_tags[i])) {
             names_fini(&groups);
@@ -396,9 +411,11 @@ static void number_group_cells(struct clients *clients)
 }
 
 bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
-                  struct problem *problem)
+                  const struct opening *opening, struct problem *problem)
 {
-    struct finder finder = { .clients = clients, .book = book, .rules = rules, .problem = problem };
+    struct finder finder = {
+        .clients = clients, .book = book, .rules = rules, .opening = opening, .problem = problem
+    };
     *clients = (struct clients){ 0 };
     bool found = classify_accounts(&finder) && add_month_end_cells(&finder);
     if (found) {

@@ -12,6 +12,8 @@
 #include "plan/accounts.h"
 #include "plan/rules.h"
 
+struct opening;
+
 struct client_cell {
     uint32_t account, commodity;
     uint32_t client;   /* NO_INDEX: of a house account */
@@ -43,10 +45,11 @@ struct clients {
 
 /*
  * Finds the clients of a checked book, adds the accounts that month-end rollups post to, and
- * renumbers the cells of all postings.
+ * renumbers the cells of all postings. Clients of the opening (NULL: there is none) keep their
+ * groups.
  */
 bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
-                  struct problem *problem);
+                  const struct opening *opening, struct problem *problem);
 
 void clients_fini(struct clients *clients);
 

@@ -38,12 +38,16 @@ void plan_fini(struct plan *plan)
     clients_fini(&plan->clients);
     book_fini(&plan->book);
     rules_fini(&plan->rules);
+    opening_fini(&plan->opening);
 }
 
 static bool read_files(struct plan *plan, const char *const *files, size_t file_count,
                        struct problem *problem)
 {
     uint64_t last_seq = 0;
+    if (plan->has_opening && !opening_fill(&plan->opening, &plan->book, problem)) {
+        return false;
+    }
     for (size_t i = 0; i < file_count; i++) {
         bool read = plan->rules.csv ? csv_read(&plan->book, files[i], &last_seq, problem)
                                     : journal_read(&plan->book, files[i], problem);
@@ -54,7 +58,7 @@ static bool read_files(struct plan *plan, const char *const *files, size_t file_
     if (!faults_none(&plan->book.faults, problem)) {
         return false;
     }
-    if (plan->book.transaction_count == 0) {
+    if (plan->book.transaction_count == 0 && !plan->has_opening) {
         return problem_set(problem, EXIT_CODE_INPUT, "%s: the input has no transactions", files[0]);
     }
     return true;
@@ -66,7 +70,7 @@ static void add_planned_task(struct planner *planner, enum task_kind kind, uint3
     struct plan *plan = planner->plan;
     plan->tasks =
         memory_grow(plan->tasks, &planner->capacity, plan->task_count + 1, sizeof *plan->tasks);
-    uint32_t seq = (uint32_t)plan->task_count + 1;
+    uint32_t seq = plan->base_seq + (uint32_t)plan->task_count + 1;
     plan->tasks[plan->task_count++] = (struct task){
         .seq = seq, .subject = subject, .month = month, .member = NO_INDEX, .kind = (uint8_t)kind
     };
@@ -114,10 +118,11 @@ static size_t rollups_a_month(const struct plan *plan)
 }
 
 /* Checks counts before the tasks are made: two distant dates can need more rollups than fit. */
-static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
-                         struct problem *problem)
+static bool check_counts(const struct plan *plan, struct problem *problem)
 {
-    size_t months = last - first + 1;
+    uint32_t first = plan->first_month;
+    uint32_t last = plan->end_month - 1;
+    size_t months = plan->end_month - first;
     size_t rollups = months * rollups_a_month(plan);
     if (rollups > ROLLUPS_MAX) {
         return problem_set(problem, EXIT_CODE_INPUT,
@@ -126,48 +131,93 @@ static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
                            months, plan->clients.group_count, ROLLUPS_MAX, first / 12,
                            first % 12 + 1, last / 12, last % 12 + 1);
     }
-    return (plan->book.transaction_count + rollups <= ITEMS_MAX &&
+    return (plan->base_seq + plan->book.transaction_count + rollups <= ITEMS_MAX &&
             plan->book.posting_count <= ITEMS_MAX && plan->clients.cell_count <= CELLS_MAX) ||
            problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings, or %zu balances",
                        ITEMS_MAX, CELLS_MAX);
 }
 
-static bool plan_tasks(struct plan *plan, struct problem *problem)
+/* Returns the first month whose end is after a day. */
+static uint32_t month_after(uint32_t day)
 {
-    struct planner planner = { .plan = plan, .capacity = 0 };
+    uint32_t month = date_month(day);
+    return date_month_end(month) > day ? month : month + 1;
+}
+
+/*
+ * Finds the months that end: of a run all months of its transactions; of a day those that end after
+ * the day before, and by that day.
+ */
+static void find_months(struct plan *plan)
+{
     const struct book *book = &plan->book;
     size_t count = book->transaction_count;
-    uint32_t month = date_month(book->transactions[book->order[0]].date);
-    uint32_t last = date_month(book->transactions[book->order[count - 1]].date);
+    plan->first_month = count ? date_month(book->transactions[book->order[0]].date) : UINT32_MAX;
+    plan->end_month = count ? date_month(book->transactions[book->order[count - 1]].date) + 1 : 0;
+    if (!plan->has_opening) {
+        return;
+    }
+    plan->end_month = month_after(plan->opening.day);
+    if (plan->opening.last_day != 0) {
+        plan->first_month = month_after(plan->opening.last_day);
+    }
+    if (plan->first_month > plan->end_month) {
+        plan->first_month = plan->end_month;
+    }
+}
+
+static bool plan_tasks(struct plan *plan, struct problem *problem)
+{
+    struct planner planner = { .plan = plan, .capacity = plan->book.transaction_count + 1 };
+    const struct book *book = &plan->book;
     bool has_rollups = rollups_a_month(plan) > 0;
-    if (!check_counts(plan, month, last, problem)) {
+    find_months(plan);
+    if (!check_counts(plan, problem)) {
         return false;
     }
-    planner.capacity = count;
     plan->tasks = memory_zeroed(planner.capacity, sizeof *plan->tasks);
-    for (size_t i = 0; i < count; i++) {
+    uint32_t month = plan->first_month;
+    for (size_t i = 0; i < book->transaction_count; i++) {
         uint32_t next = date_month(book->transactions[book->order[i]].date);
         for (; has_rollups && month < next; month++) {
             add_month_end(&planner, month);
         }
-        add_planned_task(&planner, TASK_POST, book->order[i], month);
+        add_planned_task(&planner, TASK_POST, book->order[i], next);
     }
-    if (has_rollups) {
+    for (; has_rollups && month < plan->end_month; month++) {
         add_month_end(&planner, month);
     }
     return true;
 }
 
+/* Checks the book from the opening balances, which the first cells have. */
+static bool check_balances(struct plan *plan, struct problem *problem)
+{
+    const struct stored_book *stored = &plan->opening.book;
+    int64_t *starts = memory_zeroed(stored->cell_count + 1, sizeof *starts);
+    for (size_t i = 0; i < stored->cell_count; i++) {
+        starts[i] = stored->cells[i].start;
+    }
+    bool good = check_book(&plan->book, starts, stored->cell_count, problem);
+    free(starts);
+    return good;
+}
+
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem)
 {
-    if (!read_files(plan, files, file_count, problem) || !check_book(&plan->book, problem) ||
-        !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
+    const struct opening *opening = plan->has_opening ? &plan->opening : NULL;
+    plan->base_seq = plan->opening.base_seq;
+    if (!read_files(plan, files, file_count, problem) ||
+        (opening && !opening_check_book(opening, &plan->book, problem)) ||
+        !check_balances(plan, problem) ||
+        !clients_find(&plan->clients, &plan->book, &plan->rules, opening, problem) ||
+        (opening && !opening_check_clients(opening, &plan->book, &plan->clients, problem)) ||
         !pattern_check_rules(&plan->rules, &plan->book, problem) ||
         !check_client_names(plan, problem) || !plan_tasks(plan, problem)) {
         return false;
     }
-    rules_digest(&plan->rules, &plan->book, plan->digest);
+    rules_digest(&plan->rules, &plan->book, plan->opening.day, plan->digest);
     return true;
 }
 
@@ -199,23 +249,23 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
     }
 }
 
-/* Returns the last day of a plan. Its last task has the last day. */
-static uint32_t last_day(const struct plan *plan)
+/* The last task of a run has its last day. */
+uint32_t plan_last_day(const struct plan *plan)
 {
-    return plan_date(plan, &plan->tasks[plan->task_count - 1]);
+    return plan->has_opening ? plan->opening.day
+                             : plan_date(plan, &plan->tasks[plan->task_count - 1]);
 }
 
 uint32_t plan_date(const struct plan *plan, const struct task *task)
 {
-    if (task->kind == TASK_POST && plan_is_late(plan, task)) {
-        return plan->retry_day ? plan->retry_day : last_day(plan);
+    bool is_late = plan_is_late(plan, task);
+    if (task->kind == TASK_POST && is_late) {
+        return plan->retry_day ? plan->retry_day : plan_last_day(plan);
     }
     if (task->kind == TASK_POST) {
         return plan->book.transactions[task->subject].date;
     }
-    /* The last task of a plan with rollups is a rollup of the last month. */
-    bool is_late = plan_is_late(plan, task);
-    return date_month_end(is_late ? plan->tasks[plan->task_count - 1].month : task->month);
+    return date_month_end(is_late ? plan->end_month - 1 : task->month);
 }
 
 const char *task_kind_word(enum task_kind kind)

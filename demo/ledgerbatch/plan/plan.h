@@ -2,7 +2,8 @@
  * The plan: every task of the batch in its planned order.
  *
  * The order is: transactions by date, then in the order of reading; after each month, its month-end
- * rollups. A task's `seq` is its number in this order, from 1.
+ * rollups. A task's `seq` is its number in this order, from 1; on a day, it counts on from the day
+ * before. A day has the month-ends of the months that end by then.
  */
 #ifndef LEDGERBATCH_PLAN_PLAN_H
 #define LEDGERBATCH_PLAN_PLAN_H
@@ -10,6 +11,7 @@
 #include "book/book.h"
 #include "plan/clients.h"
 #include "plan/lane_list.h"
+#include "plan/opening.h"
 #include "plan/rules.h"
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
@@ -20,7 +22,7 @@ struct effect; /* what a task has done; see batch/effect.h */
 struct task {
     struct batch *batch;   /* set before the plan is run; the plan does not use it */
     struct effect *effect; /* what it has done, until that is written; likewise */
-    uint32_t seq;          /* its number in the planned order, from 1; see also plan_late_seq() */
+    uint32_t seq;          /* its number in the planned order; see also plan_late_seq() */
     uint32_t subject;      /* a transaction; of a rollup: a group */
     uint32_t month;        /* of a rollup: year * 12 + (0 to 11) */
     uint32_t member; /* of a part of a rollup: the only client that it is for; else NO_INDEX */
@@ -29,6 +31,10 @@ struct task {
 };
 
 struct plan {
+    struct opening opening; /* of a day */
+    bool has_opening;
+    uint32_t base_seq;               /* the seq before the first task */
+    uint32_t first_month, end_month; /* the months that end in the plan, from first to end - 1 */
     struct book book;
     struct rules rules;
     struct clients clients;
@@ -41,7 +47,10 @@ struct plan {
 void plan_init(struct plan *plan);
 void plan_fini(struct plan *plan);
 
-/* Reads the files, checks everything and plans the tasks. The caller has set plan->rules. */
+/*
+ * Reads the files, checks everything and plans the tasks. The caller has set plan->rules, and for a
+ * day plan->opening.
+ */
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem);
 
@@ -65,12 +74,19 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
  */
 static inline bool plan_is_late(const struct plan *plan, const struct task *task)
 {
-    return task->seq > plan->task_count;
+    return task->seq > plan->base_seq + plan->task_count;
 }
 
 static inline uint32_t plan_late_seq(const struct plan *plan, uint32_t seq)
 {
     return (uint32_t)plan->task_count + seq;
+}
+
+/* Returns the task of the plan with a seq, or NULL. */
+static inline struct task *plan_find(const struct plan *plan, uint32_t seq)
+{
+    bool is_planned = seq > plan->base_seq && seq - plan->base_seq <= plan->task_count;
+    return is_planned ? &plan->tasks[seq - plan->base_seq - 1] : NULL;
 }
 
 /* Returns the seq that a late task has in the plan. */
@@ -84,6 +100,9 @@ static inline uint32_t plan_early_seq(const struct plan *plan, const struct task
  * day of the plan's last month, so that days are in the order of seq.
  */
 uint32_t plan_date(const struct plan *plan, const struct task *task);
+
+/* Returns the last day of the plan. */
+uint32_t plan_last_day(const struct plan *plan);
 
 /* Returns the name of a kind of task: post, statement, accrual or close. */
 const char *task_kind_word(enum task_kind kind);

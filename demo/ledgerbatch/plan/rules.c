@@ -132,7 +132,8 @@ static void hash_rules(struct sha256 *hash, const struct rules *rules)
     }
 }
 
-void rules_digest(const struct rules *rules, struct book *book, char digest[SHA256_TEXT_SIZE])
+void rules_digest(const struct rules *rules, struct book *book, uint32_t day,
+                  char digest[SHA256_TEXT_SIZE])
 {
     struct sha256 hash;
     sources_finish_digests(&book->sources);
@@ -141,6 +142,9 @@ void rules_digest(const struct rules *rules, struct book *book, char digest[SHA2
     for (size_t i = 0; i < book->sources.count; i++) {
         hash_number(&hash, book->sources.items[i]->size);
         sha256_update(&hash, book->sources.items[i]->digest, SHA256_SIZE);
+    }
+    if (day != 0) {
+        hash_number(&hash, day);
     }
     sha256_finish_text(&hash, digest);
 }

@@ -42,7 +42,11 @@ bool patterns_match(const struct patterns *patterns, struct slice name);
 /* Reads statement,accrual=RATE,close,trial-balance. Returns NULL, or what is wrong. */
 const char *rules_read_monthly(struct rules *rules, const char *text);
 
-/* Computes the SHA-256 of the rules and all sources: 64 hexadecimal digits and a zero byte. */
-void rules_digest(const struct rules *rules, struct book *book, char digest[SHA256_TEXT_SIZE]);
+/*
+ * Computes the SHA-256 of the rules, all sources and the day, which is 0 for a run: 64 hexadecimal
+ * digits and a zero byte.
+ */
+void rules_digest(const struct rules *rules, struct book *book, uint32_t day,
+                  char digest[SHA256_TEXT_SIZE]);
 
 #endif

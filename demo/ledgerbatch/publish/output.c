@@ -87,12 +87,13 @@ static bool flush_journal(struct output_scan *scan, size_t at_least, struct prob
 /* Says of a deferred transaction, which has the day of the retry, which day it is about. */
 static void add_value_date(struct output_scan *scan, const struct stored_transaction *transaction)
 {
-    uint32_t value_date = transaction->seq > scan->task_count && scan->late_passed_count > 0
-                              ? scan->value_dates[scan->late_passed_count - 1]
-                              : 0;
-    if (value_date != 0) {
+    size_t *passed = &scan->value_passed_count;
+    while (*passed < scan->value_count && scan->value_seqs[*passed] < transaction->seq) {
+        ++*passed;
+    }
+    if (*passed < scan->value_count && scan->value_seqs[*passed] == transaction->seq) {
         buffer_add_text(&scan->journal, "    ; value date: ");
-        date_write(buffer_room(&scan->journal, DATE_SIZE), value_date);
+        date_write(buffer_room(&scan->journal, DATE_SIZE), scan->value_dates[*passed]);
         scan->journal.size += DATE_SIZE;
         buffer_add_byte(&scan->journal, '\n');
     }
@@ -157,15 +158,33 @@ static bool publish_refused(struct output_scan *scan, const struct stored_transa
 static bool publish_months(struct output_scan *scan, const struct stored_transaction *transaction,
                            struct problem *problem)
 {
-    return transaction->seq > scan->task_count
-               ? scan_end_months(scan, problem)
-               : scan_begin_month(scan, date_month(transaction->date), problem);
+    bool is_late = transaction->seq > scan->base_seq + scan->task_count;
+    return scan_end_months(scan, is_late ? UINT32_MAX : date_month(transaction->date), problem);
+}
+
+/* Reads a transaction of an earlier batch, for the statements of this one. */
+static bool skim_transaction(struct output_scan *scan, const struct stored_transaction *transaction,
+                             struct problem *problem)
+{
+    if (slice_equal(transaction->kind, slice_of("refused"))) {
+        return scan_next_refusal(scan, problem);
+    }
+    scan->is_quiet = true;
+    bool read = slice_equal(transaction->kind, slice_of("post"))
+                    ? scan_postings(scan, transaction, problem)
+                    : scan_rollup(scan, transaction, problem);
+    scan->is_quiet = false;
+    scan->journal.size = scan->skimmed_size;
+    return read;
 }
 
 static bool publish_transaction(struct output_scan *scan,
                                 const struct stored_transaction *transaction,
                                 struct problem *problem)
 {
+    if (transaction->seq <= scan->base_seq) {
+        return skim_transaction(scan, transaction, problem);
+    }
     bool follows = transaction->seq == scan_next_seq(scan);
     scan->seq = transaction->seq;
     scan->last_date = later(scan->last_date, transaction->date);
@@ -191,6 +210,7 @@ static bool publish_transactions(struct output_scan *scan, struct problem *probl
     struct stored_transaction transaction;
     enum store_step step = STORE_ROW;
     add_commodity_formats(scan);
+    scan->skimmed_size = scan->journal.size;
     while (step == STORE_ROW) {
         step = store_cursor_next(scan->transactions, &transaction, problem);
         if (step == STORE_ROW && (!publish_transaction(scan, &transaction, problem) ||
@@ -199,7 +219,7 @@ static bool publish_transactions(struct output_scan *scan, struct problem *probl
         }
     }
     return step == STORE_END && publish_deferrals(scan, UINT32_MAX, problem) &&
-           scan_end_months(scan, problem) && flush_journal(scan, 0, problem) &&
+           scan_end_months(scan, UINT32_MAX, problem) && flush_journal(scan, 0, problem) &&
            scan_check_end(scan, problem);
 }
 
@@ -224,7 +244,8 @@ static void add_deferred_line(const struct output_scan *scan, struct buffer *tex
     buffer_add_byte(text, ',');
     buffer_add_number(text, deferral->root_seq);
     buffer_add_byte(text, ',');
-    buffer_add_number(text, date_days(scan->last_date) - date_days(deferral->date));
+    buffer_add_number(text, date_days(scan->options->day ? scan->options->day : scan->last_date) -
+                                date_days(deferral->date));
     buffer_add_byte(text, ',');
     buffer_add_field(text, deferral->reason);
     buffer_add_byte(text, '\n');
@@ -243,7 +264,7 @@ static bool write_deferred(struct output_scan *scan, struct problem *problem)
     buffer_add_text(&text, "seq,date,file,line,client,since,age,reason\n");
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &deferral, problem);
-        if (step == STORE_ROW && !deferral.is_done) {
+        if (step == STORE_ROW && deferral.done_seq == 0) {
             add_deferred_line(scan, &text, &deferral);
         }
     }
@@ -285,6 +306,7 @@ static void make_report(const struct totals *totals, const struct stored_book *b
                         const char *held_word, struct output_report *report)
 {
     memcpy(report->counts, totals->counts, sizeof report->counts);
+    report->carried = totals->carried_count;
     report->held_clients = totals_count_clients(totals, REACH_HELD);
     report->other_clients = totals_count_clients(totals, REACH_OTHER);
     report->text.size = 0;

@@ -17,20 +17,26 @@ struct output_places {
 
 struct output_options {
     const char *folder;
-    bool statements;     /* the plan has month-end statements */
-    bool trial_balances; /* one after each month */
-    bool is_partial;     /* some clients are held: see output_write() */
+    uint32_t day;                    /* the date of a day; 0: of a run, which ends with its tasks */
+    uint32_t first_month, end_month; /* the months with a trial balance */
+    bool statements;                 /* the plan has month-end statements */
+    bool trial_balances;             /* one after each month */
+    bool is_partial;                 /* some clients are held: see output_write() */
     struct output_places places;
 };
 
 /* The control totals as a table for the user. */
 struct output_report {
     size_t counts[TOTAL_KINDS];
+    size_t carried;                     /* deferred by earlier batches */
     size_t held_clients, other_clients; /* of deferred transactions */
     struct buffer text;                 /* a table; the caller frees it */
 };
 
 /*
+ * Writes what the store's window has. A day with month-end statements reads back to the statements
+ * before it, too.
+ *
  * Writes balances.csv, posted.journal, refused.csv, totals.csv, statements/, close/ and
  * trial-balance/ into the folder. Adds everything up again while it reads the store; if a sum is
  * wrong, it is a problem, and no output is changed.

@@ -89,8 +89,8 @@ static bool write_statement(struct output_scan *scan, uint32_t lane, struct slic
     buffer_add_byte(&scan->path, '/');
     buffer_add(&scan->path, month);
     buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
-    return publication_write(&scan->publication, scan->path.data, buffer_slice(&scan->page),
-                             problem);
+    return scan->is_quiet || publication_write(&scan->publication, scan->path.data,
+                                               buffer_slice(&scan->page), problem);
 }
 
 /* Checks that the closing balances of a statement are the sums of the postings. */
@@ -159,8 +159,8 @@ static bool publish_close(struct output_scan *scan, struct slice month, struct s
     buffer_add_byte(&scan->path, '-');
     buffer_add(&scan->path, group);
     buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
-    return publication_write(&scan->publication, scan->path.data, buffer_slice(&scan->page),
-                             problem);
+    return scan->is_quiet || publication_write(&scan->publication, scan->path.data,
+                                               buffer_slice(&scan->page), problem);
 }
 
 /* Writes an accrual or a close. Without postings, it is left out of the journal. */

@@ -51,9 +51,13 @@ bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *
     return true;
 }
 
+/* Passes those of earlier batches. */
 bool scan_next_deferral(struct output_scan *scan, struct problem *problem)
 {
-    enum store_step step = store_cursor_next(scan->deferrals, &scan->deferral, problem);
+    enum store_step step = STORE_ROW;
+    do {
+        step = store_cursor_next(scan->deferrals, &scan->deferral, problem);
+    } while (step == STORE_ROW && scan->deferral.seq <= scan->base_seq);
     scan->has_deferral = step == STORE_ROW;
     return step != STORE_FAILED;
 }
@@ -65,14 +69,38 @@ static void add_skipped(struct output_scan *scan, uint32_t seq)
     scan->skipped_seqs[scan->skipped_count++] = seq;
 }
 
-static void add_late(struct output_scan *scan, uint32_t seq, uint32_t value_date)
+static void add_late(struct output_scan *scan, uint32_t seq)
 {
     scan->late_seqs =
         memory_grow(scan->late_seqs, &scan->late_capacity, scan->late_count + 1, sizeof seq);
-    scan->value_dates = memory_grow(scan->value_dates, &scan->value_capacity, scan->late_count + 1,
-                                    sizeof value_date);
-    scan->late_seqs[scan->late_count] = seq;
-    scan->value_dates[scan->late_count++] = value_date;
+    scan->late_seqs[scan->late_count++] = seq;
+}
+
+/* Notes the date of a transaction that was deferred, and tried again. Both have the same order. */
+static void add_value_date(struct output_scan *scan, const struct stored_deferral *deferral)
+{
+    size_t needed = scan->value_count + 1;
+    scan->value_seqs =
+        memory_grow(scan->value_seqs, &scan->value_seq_capacity, needed, sizeof *scan->value_seqs);
+    scan->value_dates = memory_grow(scan->value_dates, &scan->value_date_capacity, needed,
+                                    sizeof *scan->value_dates);
+    scan->value_seqs[scan->value_count] = deferral->done_seq;
+    scan->value_dates[scan->value_count++] = deferral->date;
+}
+
+static void add_deferral(struct output_scan *scan, const struct stored_deferral *deferral)
+{
+    scan->deferral_count++;
+    if (deferral->done_seq != 0) {
+        add_value_date(scan, deferral);
+    }
+    if (deferral->seq <= scan->base_seq) {
+        return; /* of an earlier batch; when it is tried again, it is a task of this one */
+    }
+    add_skipped(scan, deferral->seq);
+    if (deferral->done_seq != 0) {
+        add_late(scan, deferral->seq);
+    }
 }
 
 /*
@@ -92,15 +120,11 @@ static bool load_skipped(struct output_scan *scan, struct store *store, struct p
            next != STORE_FAILED) {
         if (next != STORE_ROW || (rollup == STORE_ROW && failed.seq < deferral.seq)) {
             add_skipped(scan, failed.seq);
-            add_late(scan, failed.seq, 0);
+            add_late(scan, failed.seq);
             rollup = store_cursor_next(rollups, &failed, problem);
             continue;
         }
-        scan->deferral_count++;
-        add_skipped(scan, deferral.seq);
-        if (deferral.is_done) {
-            add_late(scan, deferral.seq, deferral.date);
-        }
+        add_deferral(scan, &deferral);
         next = store_cursor_next(deferrals, &deferral, problem);
     }
     store_cursor_close(rollups);
@@ -111,9 +135,52 @@ static bool load_skipped(struct output_scan *scan, struct store *store, struct p
 static bool load_facts(struct output_scan *scan, struct store *store, struct problem *problem)
 {
     struct store_facts facts;
-    bool loaded = store_read_facts(store, &facts, problem) && load_skipped(scan, store, problem);
+    if (!store_read_facts(store, &facts, problem)) {
+        return false;
+    }
+    scan->base_seq = facts.base_seq;
     scan->task_count = facts.task_count;
-    return loaded;
+    scan->seq = facts.base_seq;
+    return load_skipped(scan, store, problem);
+}
+
+/* Takes the postings of earlier batches in the window out of the running balances. */
+static bool take_back(struct output_scan *scan, struct problem *problem)
+{
+    struct stored_posting posting;
+    struct stored_cell *cell;
+    struct store_cursor *cursor = store_cursor_open(scan->store, STORE_POSTINGS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &posting, problem);
+        if (step == STORE_ROW && posting.seq > scan->base_seq) {
+            break;
+        }
+        posting.amount = -posting.amount;
+        if (step == STORE_ROW && !stored_book_add_posting(&scan->book, &posting, &cell, problem)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
+    return step != STORE_FAILED;
+}
+
+/* If the batch has month-end statements, also reads what was posted since the ones before. */
+static bool begin_statements(struct output_scan *scan, struct problem *problem)
+{
+    uint32_t seq;
+    if (!scan->options->statements || scan->options->first_month == scan->options->end_month) {
+        return true;
+    }
+    scan->statements = memory_zeroed(scan->book.lane_count, sizeof *scan->statements);
+    if (scan->base_seq == 0) {
+        return true;
+    }
+    if (!store_read_statement_seq(scan->store, scan->base_seq, &seq, problem)) {
+        return false;
+    }
+    store_widen_window(scan->store, seq > 0 ? seq - 1 : 0);
+    return take_back(scan, problem);
 }
 
 uint32_t scan_next_seq(struct output_scan *scan)
@@ -124,7 +191,7 @@ uint32_t scan_next_seq(struct output_scan *scan)
         scan->passed_count++;
         seq++;
     }
-    if (seq > scan->task_count && scan->late_passed_count < scan->late_count) {
+    if (seq > scan->base_seq + scan->task_count && scan->late_passed_count < scan->late_count) {
         seq = scan->task_count + scan->late_seqs[scan->late_passed_count++];
     }
     return seq;
@@ -135,19 +202,20 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
 {
     *scan =
         (struct output_scan){ .options = options, .store = store, .file = { .descriptor = -1 } };
-    if (!stored_book_load(&scan->book, store, problem) || !load_facts(scan, store, problem)) {
+    if (!stored_book_load(&scan->book, store, problem) || !load_facts(scan, store, problem) ||
+        !begin_statements(scan, problem)) {
         return false;
     }
     totals_begin(&scan->totals, &scan->book);
-    if (options->statements) {
-        scan->statements = memory_zeroed(scan->book.lane_count, sizeof *scan->statements);
-    }
+    scan->month =
+        options->trial_balances && !options->is_partial ? options->first_month : options->end_month;
     scan->transactions = store_cursor_open(store, STORE_TRANSACTIONS, problem);
     scan->postings = store_cursor_open(store, STORE_POSTINGS, problem);
     scan->closings = store_cursor_open(store, STORE_CLOSINGS, problem);
     scan->refusals = store_cursor_open(store, STORE_REFUSALS, problem);
     scan->missing = store_cursor_open(store, STORE_MISSING, problem);
     scan->deferrals = store_cursor_open(store, STORE_DEFERRALS, problem);
+    store_widen_window(store, scan->base_seq);
     return scan->transactions && scan->postings && scan->closings && scan->refusals &&
            scan->missing && scan->deferrals && scan_next_deferral(scan, problem) &&
            scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
@@ -170,6 +238,7 @@ void scan_fini(struct output_scan *scan)
     free(scan->missing_lanes.items);
     free(scan->skipped_seqs);
     free(scan->late_seqs);
+    free(scan->value_seqs);
     free(scan->value_dates);
     (void)publication_close(&scan->file, &ignored);
     publication_fini(&scan->publication);
@@ -240,7 +309,9 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         if (is_post && posting->number != number) {
             return stored_book_damaged(problem, "a posting is missing");
         }
-        totals_add_posting(&scan->totals, transaction, posting);
+        if (!scan->is_quiet) {
+            totals_add_posting(&scan->totals, transaction, posting);
+        }
         const struct stored_account *account = &scan->book.accounts[posting->account];
         const struct stored_commodity *commodities = scan->book.commodities;
         entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
@@ -268,7 +339,9 @@ void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint
     entry_place(text, seq, date);
     buffer_add_field(text, file);
     buffer_add_byte(text, ',');
-    buffer_add_number(text, line);
+    if (line != 0) {
+        buffer_add_number(text, line);
+    }
     buffer_add_byte(text, ',');
 }
 

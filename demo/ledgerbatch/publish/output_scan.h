@@ -15,8 +15,9 @@ struct output_scan {
     struct stored_book book;
     struct totals totals;
     struct store_cursor *transactions, *postings, *closings, *refusals, *missing;
-    uint32_t task_count;
-    uint32_t seq; /* of the transaction that is written now */
+    uint32_t base_seq, task_count;
+    uint32_t seq;  /* of the transaction that is written now */
+    bool is_quiet; /* the transaction is of an earlier batch, and is only read for statements */
     /* Tasks that are not done in their place, and those of them that are done late: by seq. */
     uint32_t *skipped_seqs, *late_seqs;
     size_t skipped_count, skipped_capacity, passed_count;
@@ -26,10 +27,10 @@ struct output_scan {
     bool has_deferral;
     size_t deferral_count; /* how many there are, done or not */
     uint32_t last_date;    /* of all transactions so far */
-    uint32_t month;        /* of the planned transaction that is written now; 0: before the first
-                              and behind the last one, and if there are no trial balances */
-    uint32_t *value_dates; /* by late task: of a deferred transaction, its own date; else 0 */
-    size_t value_capacity;
+    uint32_t month;        /* the next one with a trial balance */
+    /* Transactions that were deferred before: by seq, with the dates that they are about. */
+    uint32_t *value_seqs, *value_dates;
+    size_t value_count, value_seq_capacity, value_date_capacity, value_passed_count;
     /* The next row of each of the other cursors. */
     struct stored_posting posting;
     struct stored_closing closing;
@@ -39,6 +40,7 @@ struct output_scan {
     struct lane_list missing_lanes; /* of the rollup that is written now */
     struct publication publication;
     struct publication_file file; /* posted.journal */
+    size_t skimmed_size; /* of the journal, while transactions of earlier batches are read */
     struct buffer journal, refused;
     struct buffer *statements; /* by lane: postings since the last statement */
     struct buffer page, path;
@@ -56,10 +58,8 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
 
-/* Writes the trial balances of all months before this one, which begins now. */
-bool scan_begin_month(struct output_scan *scan, uint32_t month, struct problem *problem);
-/* Writes the last trial balance, unless that is done. What is posted late is in none. */
-bool scan_end_months(struct output_scan *scan, struct problem *problem);
+/* Writes the trial balances of all months before this one. What is posted late is in none. */
+bool scan_end_months(struct output_scan *scan, uint32_t before, struct problem *problem);
 
 /* Adds the first fields of a line about a transaction: SEQ,DATE,FILE,LINE, with a comma behind. */
 void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint32_t seq,

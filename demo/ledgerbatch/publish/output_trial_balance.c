@@ -154,22 +154,12 @@ static bool write_trial_balance(struct output_scan *scan, uint32_t month, struct
                              problem);
 }
 
-bool scan_begin_month(struct output_scan *scan, uint32_t month, struct problem *problem)
+bool scan_end_months(struct output_scan *scan, uint32_t before, struct problem *problem)
 {
     bool written = true;
-    if (!scan->options->trial_balances || scan->options->is_partial) {
-        return true;
-    }
-    for (; scan->month != 0 && scan->month < month && written; scan->month++) {
+    for (; written && scan->month < before && scan->month < scan->options->end_month;
+         scan->month++) {
         written = write_trial_balance(scan, scan->month, problem);
     }
-    scan->month = month;
-    return written;
-}
-
-bool scan_end_months(struct output_scan *scan, struct problem *problem)
-{
-    bool written = scan->month == 0 || write_trial_balance(scan, scan->month, problem);
-    scan->month = 0;
     return written;
 }

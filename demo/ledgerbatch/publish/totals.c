@@ -138,21 +138,52 @@ static bool add_rows(struct totals *totals, struct store *store, enum store_rows
     return step == STORE_END;
 }
 
-static bool find_deferred(struct totals *totals, struct store *store, struct problem *problem)
+static void add_deferred(struct totals *totals, const struct stored_deferral *deferral,
+                         uint32_t base_seq)
+{
+    size_t *count = &totals->counts[TOTAL_DEFERRED];
+    if (deferral->done_seq != 0) {
+        return;
+    }
+    if (deferral->has_lane && deferral->lane < totals->book->lane_count) {
+        totals->reach[deferral->lane] = REACH_HELD;
+    }
+    if (deferral->seq <= base_seq) {
+        totals->carried_count++;
+        return;
+    }
+    totals->deferred_seqs = memory_grow(totals->deferred_seqs, &totals->deferred_capacity,
+                                        *count + 1, sizeof *totals->deferred_seqs);
+    totals->deferred_seqs[(*count)++] = deferral->seq;
+}
+
+static bool find_deferred(struct totals *totals, struct store *store, uint32_t base_seq,
+                          struct problem *problem)
 {
     struct stored_deferral deferral;
     struct store_cursor *cursor = store_cursor_open(store, STORE_DEFERRALS, problem);
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
-    size_t *count = &totals->counts[TOTAL_DEFERRED];
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &deferral, problem);
-        if (step == STORE_ROW && !deferral.is_done) {
-            totals->deferred_seqs = memory_grow(totals->deferred_seqs, &totals->deferred_capacity,
-                                                *count + 1, sizeof *totals->deferred_seqs);
-            totals->deferred_seqs[(*count)++] = deferral.seq;
-            if (deferral.has_lane && deferral.lane < totals->book->lane_count) {
-                totals->reach[deferral.lane] = REACH_HELD;
-            }
+        if (step == STORE_ROW) {
+            add_deferred(totals, &deferral, base_seq);
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+/* Notes the clients of transactions that earlier batches have deferred. */
+static bool find_carried_reach(struct totals *totals, struct store *store, struct problem *problem)
+{
+    struct stored_share share;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_CARRIED, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &share, problem);
+        if (step == STORE_ROW && share.lane < totals->book->lane_count &&
+            totals->reach[share.lane] == REACH_NONE) {
+            totals->reach[share.lane] = REACH_OTHER;
         }
     }
     store_cursor_close(cursor);
@@ -183,9 +214,10 @@ static bool ties(const struct commodity_totals *sums, bool is_partial)
     bool nothing_held = held->transactions == 0 && held->debits == 0 && held->credits == 0;
     bool some_held = held->transactions <= sums->kinds[TOTAL_READ].transactions &&
                      held->debits >= 0 && held->credits <= 0;
-    return (is_partial ? some_held : nothing_held) &&
-           net(&sums->kinds[TOTAL_POSTED]) + net(&sums->kinds[TOTAL_GENERATED]) ==
-               net(&sums->closing);
+    return (is_partial ? some_held : nothing_held) && net(&sums->opening) +
+                                                              net(&sums->kinds[TOTAL_POSTED]) +
+                                                              net(&sums->kinds[TOTAL_GENERATED]) ==
+                                                          net(&sums->closing);
 }
 
 static bool check_ties(const struct totals *totals, const struct stored_book *book,
@@ -206,16 +238,18 @@ bool totals_finish(struct totals *totals, struct store *store, const struct stor
 {
     struct store_facts facts;
     totals->is_partial = is_partial;
-    if (!find_deferred(totals, store, problem) ||
+    if (!store_read_facts(store, &facts, problem) ||
+        !find_deferred(totals, store, facts.base_seq, problem) ||
+        !find_carried_reach(totals, store, problem) ||
         !add_rows(totals, store, STORE_INPUT_TOTALS, add_read, problem) ||
-        !add_rows(totals, store, STORE_UNPOSTED, add_unposted, problem) ||
-        !store_read_facts(store, &facts, problem)) {
+        !add_rows(totals, store, STORE_UNPOSTED, add_unposted, problem)) {
         return false;
     }
     for (size_t i = 0; i < book->cell_count; i++) {
-        struct total *closing = &totals->commodities[book->cells[i].commodity].closing;
-        add_amount(closing, book->cells[i].balance);
-        closing->transactions++;
+        struct commodity_totals *sums = &totals->commodities[book->cells[i].commodity];
+        add_amount(&sums->opening, book->cells[i].start);
+        add_amount(&sums->closing, book->cells[i].balance);
+        sums->closing.transactions++;
     }
     for (size_t i = 0; i < totals->commodity_count; i++) {
         find_held(&totals->commodities[i]);
@@ -306,7 +340,6 @@ static void write_line(struct buffer *text, const char *word,
 
 void totals_write(const struct totals *totals, const struct stored_book *book, struct buffer *text)
 {
-    static const struct total opening = { 0, 0, 0 };
     buffer_add_text(text, "what,commodity,transactions,debits,credits,net\n");
     for (size_t i = 0; i < totals->commodity_count; i++) {
         const struct stored_commodity *commodity = &book->commodities[i];
@@ -314,7 +347,7 @@ void totals_write(const struct totals *totals, const struct stored_book *book, s
             write_line(text, kind_words[kind], commodity, &totals->commodities[i].kinds[kind],
                        true);
         }
-        write_line(text, "opening", commodity, &opening, false);
+        write_line(text, "opening", commodity, &totals->commodities[i].opening, false);
         write_line(text, "closing", commodity, &totals->commodities[i].closing, false);
     }
 }
@@ -358,7 +391,6 @@ static void show_line(struct buffer *text, const char *word,
 static void show_commodity(struct buffer *text, const struct commodity_totals *sums,
                            const struct stored_commodity *commodity, const char *held_word)
 {
-    static const struct total opening = { 0, 0, 0 };
     buffer_add(text, commodity->symbol);
     buffer_add_byte(text, '\n');
     for (size_t kind = 0; kind < TOTAL_KINDS; kind++) {
@@ -368,7 +400,7 @@ static void show_commodity(struct buffer *text, const struct commodity_totals *s
                       true);
         }
     }
-    show_line(text, "opening", commodity, &opening, false);
+    show_line(text, "opening", commodity, &sums->opening, false);
     show_line(text, "closing", commodity, &sums->closing, false);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Control totals: what became of all transactions of the input, in counts and in amounts. They tie
+ * Control totals: what became of all transactions of a batch, in counts and in amounts. They tie
  * if the amounts that were read are those posted, refused, deferred and held, and if the postings
- * add up to the balances.
+ * add up to the balances, from the opening ones on.
  */
 #ifndef LEDGERBATCH_PUBLISH_TOTALS_H
 #define LEDGERBATCH_PUBLISH_TOTALS_H
@@ -27,7 +27,8 @@ struct total {
 /* The totals of one commodity. */
 struct commodity_totals {
     struct total kinds[TOTAL_KINDS];
-    struct total closing; /* of the balances; the opening balance of a database is zero */
+    struct total opening; /* of the balances before the batch; a database begins with zero */
+    struct total closing; /* of the balances */
     uint32_t last_seqs[TOTAL_KINDS]; /* the last transaction that was counted */
 };
 
@@ -42,7 +43,8 @@ struct totals {
     uint8_t *reach;          /* by lane: enum reach */
     uint32_t *deferred_seqs; /* sorted */
     size_t deferred_capacity;
-    bool is_partial; /* some of the input has not been posted or refused yet */
+    size_t carried_count; /* transactions that earlier batches have deferred, and none has posted */
+    bool is_partial;      /* some of the input has not been posted or refused yet */
 };
 
 /* Prepares for adding. The book must stay where it is. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/syntax.h"
+#include "memory.h"
 #include "read/journal_lex.h"
 
 /* ledger reads lines of at most 4095 bytes; those of a refused transaction get "; " in front. */
@@ -267,6 +268,20 @@ static bool includes_itself(const struct journal_parser *parser, const struct so
     return false;
 }
 
+/* Reads the lines of the source that was added last. */
+static bool read_source(struct journal_parser *parser, const struct source *source)
+{
+    struct journal_file file = { parser->file, (uint32_t)parser->book->sources.count - 1,
+                                 source->data, source->data + source->size };
+    parser->file = &file;
+    parser->source = file.source;
+    parser->line = 0;
+    parser->block = BLOCK_NONE;
+    bool read = read_lines(parser, &file);
+    parser->file = file.includer;
+    return read;
+}
+
 /* Reads an included file, or the file that the user named. */
 static bool read_file(struct journal_parser *parser, const char *name)
 {
@@ -288,14 +303,7 @@ static bool read_file(struct journal_parser *parser, const char *name)
     if (includes_itself(parser, source)) {
         return journal_problem(parser, "%s includes itself", name);
     }
-    struct journal_file file = { parser->file, (uint32_t)sources->count - 1, source->data,
-                                 source->data + source->size };
-    parser->file = &file;
-    parser->source = file.source;
-    parser->line = 0;
-    parser->block = BLOCK_NONE;
-    bool read = read_lines(parser, &file);
-    parser->file = file.includer;
+    bool read = read_source(parser, source);
     parser->source = includer;
     parser->line = line;
     return read;
@@ -307,6 +315,22 @@ bool journal_read(struct book *book, const char *name, struct problem *problem)
                                      .problem = problem,
                                      .good_count = book->transaction_count };
     bool read = read_file(&parser, name) || faults_take(&book->faults, problem);
+    settler_fini(&parser.settler);
+    return read;
+}
+
+bool journal_read_text(struct book *book, const char *name, struct slice text,
+                       struct problem *problem)
+{
+    struct journal_parser parser = { .book = book,
+                                     .problem = problem,
+                                     .good_count = book->transaction_count };
+    struct source *source = sources_add(&book->sources, name);
+    source->size = text.size;
+    source->data = memory_zeroed(text.size + 1, 1);
+    memcpy(source->data, text.data, text.size);
+    bool read = (sources_accept(source, problem) && read_source(&parser, source)) ||
+                faults_take(&book->faults, problem);
     settler_fini(&parser.settler);
     return read;
 }

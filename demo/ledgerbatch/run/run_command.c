@@ -3,14 +3,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/syntax.h"
+#include "commit/batch_rows.h"
 #include "commit/committer.h"
 #include "commit/held_rows.h"
-#include "commit/input_totals.h"
 #include "commit/name_rows.h"
 #include "memory.h"
 #include "plan/pattern_check.h"
 #include "publish/output.h"
+#include "run/day.h"
 #include "run/submit.h"
 
 struct runner {
@@ -21,29 +24,14 @@ struct runner {
     struct progress progress;
     struct watch watch;
     struct store *store;
+    struct store_facts last; /* of the store before this command */
+    struct buffer folder;    /* of the outputs; ends with a zero byte */
     struct leftovers leftovers;
     struct output_report report;
     size_t skipped;
     size_t held_before; /* how many lanes were held before this run */
     bool has_batch;
 };
-
-static bool create_store(struct runner *runner, struct problem *problem)
-{
-    struct store_facts facts = { .task_count = (uint32_t)runner->plan.task_count,
-                                 .transaction_count =
-                                     (uint32_t)runner->plan.book.transaction_count };
-    memcpy(facts.digest, runner->plan.digest, sizeof facts.digest);
-    bool created = store_begin(runner->store, problem) &&
-                   store_create(runner->store, &facts, problem) &&
-                   input_totals_put(runner->store, &runner->plan, problem) &&
-                   name_rows_put(runner->store, &runner->plan, problem) &&
-                   store_commit(runner->store, problem);
-    if (!created) {
-        store_rollback(runner->store);
-    }
-    return created;
-}
 
 /* Checks that no transaction is deferred in a batch with late rollups: both would be run late. */
 static bool check_late_rollups(const struct runner *runner, struct problem *problem)
@@ -70,18 +58,40 @@ static bool resume_store(struct runner *runner, struct problem *problem)
            held_rows_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
                           runner->leftovers.deferral_count, &runner->held_before, problem) &&
            store_begin(runner->store, problem) && store_clear_held_tasks(runner->store, problem) &&
+           store_set_state(runner->store, STORE_UNFINISHED, problem) &&
            store_commit(runner->store, problem);
 }
 
-static bool check_digest(const struct runner *runner, const struct store_facts *facts,
-                         struct problem *problem)
+/* Returns true if the store does not have the batch yet. */
+static bool is_new(const struct runner *runner)
 {
-    if (strcmp(facts->digest, runner->plan.digest) == 0) {
+    return runner->plan.has_opening ? runner->plan.opening.is_new
+                                    : runner->last.state == STORE_EMPTY;
+}
+
+/* Begins a new batch. One that follows another begins with its balances. */
+static bool begin_batch(struct runner *runner, struct problem *problem)
+{
+    bool is_first = runner->last.state == STORE_EMPTY;
+    return (is_first || batch_rows_check_files(runner->store, &runner->plan, problem)) &&
+           batch_rows_begin(runner->store, &runner->plan, problem) &&
+           (is_first || resume_store(runner, problem));
+}
+
+static bool check_digest(const struct runner *runner, struct problem *problem)
+{
+    if (is_new(runner) || strcmp(runner->last.digest, runner->plan.digest) == 0) {
         return true;
     }
-    return problem_set(problem, EXIT_CODE_OTHER,
-                       "%s: belongs to other input or rules; name another database with --db",
-                       runner->options->database);
+    uint32_t day = runner->plan.opening.day;
+    return runner->plan.has_opening
+               ? problem_set(problem, EXIT_CODE_OTHER,
+                             "%s: the day %04u-%02u-%02u has other input or rules",
+                             runner->options->database, day / 10000, day / 100 % 100, day % 100)
+               : problem_set(problem, EXIT_CODE_OTHER,
+                             "%s: belongs to other input or rules; name another database with "
+                             "--db, or post a next day with ledgerbatch day",
+                             runner->options->database);
 }
 
 /* --- running --- */
@@ -134,34 +144,46 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
 static void find_input_line(const void *context, uint32_t seq, struct slice *file, uint32_t *line)
 {
     const struct plan *plan = context;
-    if (seq > plan->task_count) {
-        seq -= (uint32_t)plan->task_count; /* a deferred transaction, posted late */
+    const struct task *task = plan_find(plan, seq);
+    if (!task) {
+        task = plan_find(plan, seq - (uint32_t)plan->task_count); /* deferred, and posted late */
     }
-    if (seq < 1 || seq > plan->task_count || plan->tasks[seq - 1].kind != TASK_POST) {
+    if (!task || task->kind != TASK_POST) {
         return;
     }
-    const struct transaction *transaction = &plan->book.transactions[plan->tasks[seq - 1].subject];
+    const struct transaction *transaction = &plan->book.transactions[task->subject];
     *file = slice_of(plan->book.sources.items[transaction->source]->name);
     *line = transaction->line;
 }
 
 static bool write_outputs(struct runner *runner, bool is_partial, struct problem *problem)
 {
-    struct output_options options = { .folder = runner->options->folder,
-                                      .statements = runner->plan.rules.statement,
-                                      .trial_balances = runner->plan.rules.trial_balance,
+    const struct plan *plan = &runner->plan;
+    struct output_options options = { .folder = runner->folder.data,
+                                      .day = plan->opening.day,
+                                      .first_month = plan->first_month,
+                                      .end_month = plan->end_month,
+                                      .statements = plan->rules.statement,
+                                      .trial_balances = plan->rules.trial_balance,
                                       .is_partial = is_partial,
                                       .places = { find_input_line, &runner->plan } };
     return output_write(runner->store, &options, &runner->report, problem);
 }
 
+/* Returns how many transactions are still deferred, those of earlier batches too. */
+static size_t count_deferred(const struct runner *runner)
+{
+    return runner->report.counts[TOTAL_DEFERRED] + runner->report.carried;
+}
+
 static bool finish_store(struct runner *runner, struct problem *problem)
 {
-    bool finished = write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
-                    store_clear_held(runner->store, problem) &&
-                    (runner->report.counts[TOTAL_DEFERRED] > 0 ||
-                     store_mark_finished(runner->store, problem)) &&
-                    store_commit(runner->store, problem);
+    bool finished =
+        write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
+        store_clear_held(runner->store, problem) &&
+        store_set_state(runner->store, count_deferred(runner) > 0 ? STORE_CLOSED : STORE_FINISHED,
+                        problem) &&
+        store_commit(runner->store, problem);
     if (!finished) {
         store_rollback(runner->store);
     }
@@ -231,6 +253,10 @@ static bool print_summary(const struct runner *runner, struct problem *problem)
 {
     const struct plan *plan = &runner->plan;
     size_t rollups = plan->task_count - plan->book.transaction_count;
+    if (plan->has_opening) {
+        uint32_t day = plan->opening.day;
+        printf("day %04u-%02u-%02u: ", day / 10000, day / 100 % 100, day % 100);
+    }
     print_count("", plan->book.transaction_count, "transaction");
     if (rollups > 0) {
         print_count(" and ", rollups, "month-end rollup");
@@ -242,7 +268,7 @@ static bool print_summary(const struct runner *runner, struct problem *problem)
     if (runner->skipped > 0) {
         printf(" (%zu were done before)", runner->skipped);
     }
-    printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->options->folder);
+    printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->folder.data);
     return print_report(runner, problem);
 }
 
@@ -261,32 +287,34 @@ static bool check_refusals(const struct runner *runner, struct problem *problem)
     return problem_set(problem, EXIT_CODE_REFUSED,
                        "%zu of %zu transactions are refused, more than --max-refused %s; all is "
                        "posted and written; see %s/refused.csv",
-                       refused, read, limit->text, runner->options->folder);
+                       refused, read, limit->text, runner->folder.data);
 }
 
 /* Tells how far a failure reaches. The batch is closed: all else is posted, and all is written. */
 static bool check_deferred(const struct runner *runner, struct problem *problem)
 {
-    size_t count = runner->report.counts[TOTAL_DEFERRED];
-    if (count == 0) {
-        return true;
+    const struct output_report *report = &runner->report;
+    const char *how = runner->plan.has_opening
+                          ? "on a next day: ledgerbatch day --post-deferred"
+                          : "now: ledgerbatch retry --all, with the files and options of the run";
+    char carried[64] = "";
+    if (report->carried > 0) {
+        snprintf(carried, sizeof carried, ", and %zu of earlier days", report->carried);
     }
-    return problem_set(
-        problem, EXIT_CODE_DEFERRED,
-        "%zu of %zu transactions are deferred, of %zu held client%s and %zu other%s; "
-        "all else is posted and written; see %s/deferred.csv; to post them: "
-        "ledgerbatch retry --all --db %s, with the files and options of the run",
-        count, runner->report.counts[TOTAL_READ], runner->report.held_clients,
-        runner->report.held_clients == 1 ? "" : "s", runner->report.other_clients,
-        runner->report.other_clients == 1 ? "" : "s", runner->options->folder,
-        runner->options->database);
+    return count_deferred(runner) == 0 ||
+           problem_set(problem, EXIT_CODE_DEFERRED,
+                       "%zu of %zu transactions are deferred%s, of %zu held client%s and %zu "
+                       "other%s; all else is posted and written; see %s/deferred.csv; to post "
+                       "them %s, --db %s",
+                       report->counts[TOTAL_DEFERRED], report->counts[TOTAL_READ], carried,
+                       report->held_clients, report->held_clients == 1 ? "" : "s",
+                       report->other_clients, report->other_clients == 1 ? "" : "s",
+                       runner->folder.data, how, runner->options->database);
 }
 
-static bool run_batch(struct runner *runner, const struct store_facts *facts,
-                      struct problem *problem)
+static bool run_batch(struct runner *runner, struct problem *problem)
 {
-    bool ready =
-        facts->state == STORE_EMPTY ? create_store(runner, problem) : resume_store(runner, problem);
+    bool ready = is_new(runner) ? begin_batch(runner, problem) : resume_store(runner, problem);
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
@@ -301,8 +329,7 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
            check_refusals(runner, problem);
 }
 
-static bool start_batch(struct runner *runner, const struct store_facts *facts,
-                        struct problem *problem)
+static bool start_batch(struct runner *runner, struct problem *problem)
 {
     if (!batch_init(&runner->batch, &runner->plan,
                     runner->options->defers && !runner->options->resumed.is_retry, problem)) {
@@ -313,33 +340,59 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
     runner->batch.quarantine.on_quarantine = runner->options->on_quarantine;
     batch_break(&runner->batch, &runner->options->fail_on);
     committer_init(&runner->committer, &runner->batch, runner->store);
-    bool has_run = run_batch(runner, facts, problem);
+    bool has_run = run_batch(runner, problem);
     return watch_report(&runner->watch, has_run, problem);
+}
+
+/* Opens the database, and reads what its last batch is. */
+static bool open_store(struct runner *runner, enum store_mode mode, struct problem *problem)
+{
+    runner->store = store_open(runner->options->database, mode, problem);
+    return runner->store && store_read_facts(runner->store, &runner->last, problem);
+}
+
+/* A day needs the database before it reads the input. So does a retry, which may be one of a day.
+ */
+static bool open_day(struct runner *runner, struct problem *problem)
+{
+    const struct run_options *options = runner->options;
+    bool is_there = access(options->database, F_OK) == 0;
+    if ((options->day == 0 && !options->resumed.is_retry) ||
+        (is_there && !open_store(runner, STORE_REOPEN, problem))) {
+        return options->day == 0 && !options->resumed.is_retry;
+    }
+    uint32_t day = options->day;
+    if (day == 0 && runner->last.is_day) {
+        day = runner->last.date;
+    }
+    runner->plan.has_opening = day != 0;
+    return day == 0 || day_open(&runner->plan.opening, runner->store, &runner->last, day,
+                                options->posts_deferred, problem);
 }
 
 static bool run_plan(struct runner *runner, struct problem *problem)
 {
-    struct store_facts facts;
+    const struct store_facts *last = &runner->last;
     enum store_mode mode = runner->options->resumed.is_retry ? STORE_REOPEN : STORE_WRITE;
-    runner->store = store_open(runner->options->database, mode, problem);
-    if (!runner->store || !store_read_facts(runner->store, &facts, problem)) {
+    if ((!runner->store && !open_store(runner, mode, problem)) || !check_digest(runner, problem)) {
         return false;
     }
-    if (facts.state != STORE_EMPTY && !check_digest(runner, &facts, problem)) {
-        return false;
+    if (!is_new(runner)) {
+        store_set_window(runner->store, last);
     }
-    if (runner->options->resumed.is_retry && facts.state != STORE_UNFINISHED) {
+    if (runner->options->resumed.is_retry && last->state != STORE_UNFINISHED &&
+        last->state != STORE_CLOSED) {
         return problem_set(problem, EXIT_CODE_INPUT, "%s: nothing is held: the database is %s",
                            runner->options->database,
-                           facts.state == STORE_EMPTY ? "empty" : "finished");
+                           last->state == STORE_EMPTY ? "empty" : "finished");
     }
-    if (facts.state == STORE_FINISHED) {
-        printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
-               facts.task_count, facts.task_count == 1 ? " is" : "s are");
-        return output_report(runner->store, false, "held", &runner->report, problem) &&
-               print_head(runner, problem) && check_refusals(runner, problem);
+    if (is_new(runner) || last->state != STORE_FINISHED) {
+        return start_batch(runner, problem);
     }
-    return start_batch(runner, &facts, problem);
+    printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
+           last->task_count, last->task_count == 1 ? " is" : "s are");
+    return output_report(runner->store, false, "held", &runner->report, problem) &&
+           print_head(runner, problem) && check_refusals(runner, problem);
 }
 
 /* Checks that the day of a retry is not before the end of the batch. */
@@ -347,8 +400,13 @@ static bool set_retry_day(struct runner *runner, struct problem *problem)
 {
     struct plan *plan = &runner->plan;
     uint32_t day = runner->options->retry_day;
-    uint32_t last = plan_date(plan, &plan->tasks[plan->task_count - 1]);
+    uint32_t last = plan_last_day(plan);
     plan->retry_day = day;
+    if (plan->has_opening && day != 0 && day != last) {
+        return problem_set(problem, EXIT_CODE_INPUT,
+                           "--day is not for days; to post deferred transactions on a later day: "
+                           "ledgerbatch day --post-deferred");
+    }
     return day == 0 || day >= last ||
            problem_set(problem, EXIT_CODE_INPUT,
                        "--day %04u-%02u-%02u is before the last day of the batch, %04u-%02u-%02u",
@@ -375,19 +433,34 @@ static bool make_plan(struct runner *runner, struct problem *problem)
                        faults->count == FAULTS_MAX ? "the first " : "", faults->count);
 }
 
+/* Each day has its own folder in the one of --out, so that outputs of earlier days never change. */
+static void set_folder(struct runner *runner)
+{
+    buffer_add_text(&runner->folder, runner->options->folder);
+    if (runner->plan.has_opening) {
+        buffer_add_byte(&runner->folder, '/');
+        date_write(buffer_room(&runner->folder, DATE_SIZE), runner->plan.opening.day);
+        runner->folder.size += DATE_SIZE;
+    }
+    buffer_add_byte(&runner->folder, 0);
+}
+
 bool run_command(struct run_options *options, struct problem *problem)
 {
     struct runner runner = { .options = options };
     plan_init(&runner.plan);
     runner.plan.rules = options->rules;
     rules_init(&options->rules); /* the plan owns them from here on */
-    bool done = make_plan(&runner, problem) &&
+    bool opened = open_day(&runner, problem);
+    set_folder(&runner);
+    bool done = opened && make_plan(&runner, problem) &&
                 watch_open(&runner.watch, &options->watch, problem) && run_plan(&runner, problem);
     if (runner.has_batch) {
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
     }
     buffer_fini(&runner.report.text);
+    buffer_fini(&runner.folder);
     leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);
     store_close(runner.store);

@@ -1,5 +1,5 @@
 /*
- * The commands run and retry: post files into a database and write the outputs.
+ * The commands run, day and retry: post files into a database and write the outputs.
  */
 #ifndef LEDGERBATCH_RUN_RUN_COMMAND_H
 #define LEDGERBATCH_RUN_RUN_COMMAND_H
@@ -21,6 +21,8 @@ struct run_options {
     bool has_on_quarantine; /* it was given */
     bool defers;            /* --on-failure defer */
     uint32_t retry_day;     /* of deferred transactions; 0: the last day of the batch */
+    uint32_t day;           /* the date of the command day; 0: another command */
+    bool posts_deferred;    /* the day posts what earlier days have deferred */
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */
     size_t commit_size;         /* about how many tasks share a commit */

@@ -12,10 +12,11 @@
 
 /* "LBAT": the application ID of this program's databases. */
 #define STORE_I_APPLICATION_ID 0x4c424154
-#define STORE_I_FORMAT_VERSION 3
+#define STORE_I_FORMAT_VERSION 4
 
 enum store_statement {
-    PUT_META,
+    PUT_BATCH,
+    PUT_FILE,
     PUT_LANE,
     PUT_ACCOUNT,
     PUT_COMMODITY,
@@ -33,6 +34,9 @@ enum store_statement {
     PUT_FAILED,
     PUT_DEFERRAL,
     SET_DEFERRAL_DONE,
+    SET_DEFERRAL_LANE,
+    SET_ACCOUNT_LANE,
+    SET_STATE,
     REMOVE_UNPOSTED,
     SET_BALANCE,
     SET_PROGRESS,
@@ -40,17 +44,40 @@ enum store_statement {
     STATEMENT_COUNT
 };
 
+/* Which rows are read: those of batches after `base_seq` and up to `end_seq`. */
+struct store_window {
+    uint32_t base_seq, end_seq;
+    uint32_t number; /* of the batch whose input totals are read */
+    bool is_open;    /* has been set: opening balances are read, too */
+};
+
 struct store {
     sqlite3 *connection;
     char *path;
+    struct store_window window;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
 };
 
-/* Reads all columns of the rows of one kind, in the order of their key. */
+/* Prepares the query of one kind of rows, all columns in the order of their key. NULL: failed. */
+sqlite3_stmt *store_i_query(struct store *store, const char *text,
+                            const struct store_window *window, struct problem *problem);
 extern const char *const store_i_queries[STORE_ROW_KINDS];
+
+/* Returns a date; 0 if it is damaged. Dates are stored as YYYY-MM-DD. */
+uint32_t store_i_date_at(sqlite3_stmt *query, int column);
+
+/* Stores the hash of the rows of the last batch, which ends here. */
+bool store_i_extend_chain(struct store *store, struct problem *problem);
+
+/* Reads one number; `found` says if there was a row with one that is not NULL. */
+bool store_i_read_number(struct store *store, const char *text, int64_t *number, bool *found,
+                         struct problem *problem);
 
 /* Sets the problem to the error of SQLite's last call. Always returns false. */
 bool store_i_fail(struct store *store, struct problem *problem);
+
+/* The column `state` of a batch. */
+extern const char *const store_i_state_words[];
 
 /* Runs SQL without parameters and results. */
 bool store_i_execute(struct store *store, const char *text, struct problem *problem);

@@ -14,31 +14,63 @@ struct store_cursor {
     enum store_rows rows;
 };
 
+/*
+ * ?1 and ?2 are the begin and the end of the window, ?3 says whether it is open, and ?4 is the
+ * number of its batch.
+ */
+#define IN_WINDOW " WHERE seq > ?1 AND seq <= ?2"
+
 const char *const store_i_queries[STORE_ROW_KINDS] = {
     [STORE_LANES] = "SELECT lane, client, client_group, last_seq FROM lanes ORDER BY lane",
     [STORE_ACCOUNTS] = "SELECT account, name, lane FROM accounts ORDER BY account",
     [STORE_COMMODITIES] = "SELECT commodity, symbol, shown_decimals, stored_decimals, symbol_first,"
                           " spaced FROM commodities ORDER BY commodity",
-    [STORE_INPUT_TOTALS] =
-        "SELECT commodity, transactions, debits, credits FROM input_totals ORDER BY commodity",
+    [STORE_INPUT_TOTALS] = "SELECT commodity, transactions, debits, credits FROM input_totals"
+                           " WHERE batch = ?4 ORDER BY commodity",
     [STORE_BALANCES] =
         "SELECT account, commodity, amount FROM balances ORDER BY account, commodity",
+    [STORE_OPENINGS] =
+        "SELECT account, commodity, amount FROM opening WHERE ?3 ORDER BY account, commodity",
     [STORE_TRANSACTIONS] =
-        "SELECT seq, date, kind, status, code, text FROM transactions ORDER BY seq",
+        "SELECT seq, date, kind, status, code, text FROM transactions" IN_WINDOW " ORDER BY seq",
     [STORE_POSTINGS] = "SELECT seq, n, account, commodity, amount, balance, price, price_commodity,"
-                       " price_is_total FROM postings ORDER BY seq, n",
-    [STORE_UNPOSTED] = "SELECT seq, n, account, commodity, amount FROM unposted ORDER BY seq, n",
-    [STORE_CLOSINGS] =
-        "SELECT seq, account, commodity, amount FROM closings ORDER BY seq, account, commodity",
-    [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
+                       " price_is_total FROM postings" IN_WINDOW " ORDER BY seq, n",
+    [STORE_UNPOSTED] =
+        "SELECT seq, n, account, commodity, amount FROM unposted" IN_WINDOW " ORDER BY seq, n",
+    [STORE_CLOSINGS] = "SELECT seq, account, commodity, amount FROM closings" IN_WINDOW
+                       " ORDER BY seq, account, commodity",
+    [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused" IN_WINDOW " ORDER BY seq",
     [STORE_HELD] = "SELECT lane, seq, failed_seq, reason FROM held ORDER BY lane",
     [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
     [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
-    [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane",
-    [STORE_DEFERRALS] = "SELECT seq, date, lane, root_seq, reason, entry, is_done FROM deferred"
-                        " ORDER BY seq",
-    [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed ORDER BY seq"
+    [STORE_MISSING] = "SELECT seq, lane FROM missing" IN_WINDOW " ORDER BY seq, lane",
+    [STORE_DEFERRALS] = "SELECT seq, date, lane, root_seq, reason, entry, done_seq FROM deferred"
+                        " WHERE seq > ?1 OR done_seq > ?1 OR done_seq IS NULL ORDER BY seq",
+    [STORE_CARRIED] = "SELECT DISTINCT deferred.seq, accounts.lane FROM deferred"
+                      " JOIN unposted USING(seq) JOIN accounts USING(account)"
+                      " WHERE deferred.seq <= ?1 AND done_seq IS NULL"
+                      " AND accounts.lane IS NOT NULL ORDER BY deferred.seq, accounts.lane",
+    [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed" IN_WINDOW " ORDER BY seq"
 };
+
+sqlite3_stmt *store_i_query(struct store *store, const char *text,
+                            const struct store_window *window, struct problem *problem)
+{
+    sqlite3_stmt *query = NULL;
+    if (sqlite3_prepare_v2(store->connection, text, -1, &query, NULL) != SQLITE_OK) {
+        store_i_fail(store, problem);
+        return NULL;
+    }
+    /* The first and the last batch have all that is outside, so that no row is overlooked. */
+    const int64_t values[] = { window->base_seq > 0 ? window->base_seq : INT64_MIN,
+                               window->end_seq < UINT32_MAX ? window->end_seq : INT64_MAX,
+                               window->is_open, window->number };
+    int count = sqlite3_bind_parameter_count(query);
+    for (int i = 0; i < count && i < (int)(sizeof values / sizeof *values); i++) {
+        (void)sqlite3_bind_int64(query, i + 1, values[i]);
+    }
+    return query;
+}
 
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
                                        struct problem *problem)
@@ -46,9 +78,8 @@ struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows
     struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
     cursor->store = store;
     cursor->rows = rows;
-    if (sqlite3_prepare_v2(store->connection, store_i_queries[rows], -1, &cursor->query, NULL) !=
-        SQLITE_OK) {
-        store_i_fail(store, problem);
+    cursor->query = store_i_query(store, store_i_queries[rows], &store->window, problem);
+    if (!cursor->query) {
         store_cursor_close(cursor);
         return NULL;
     }
@@ -79,8 +110,7 @@ static bool has_value(sqlite3_stmt *query, int column)
     return sqlite3_column_type(query, column) != SQLITE_NULL;
 }
 
-/* Returns a date; 0 if it is damaged. Dates are stored as YYYY-MM-DD. */
-static uint32_t date_at(sqlite3_stmt *query, int column)
+uint32_t store_i_date_at(sqlite3_stmt *query, int column)
 {
     struct slice text = slice_at(query, column);
     const char *at = text.data;
@@ -104,7 +134,7 @@ static struct stored_transaction transaction_at(sqlite3_stmt *query)
 {
     struct slice status = slice_at(query, 3);
     return (struct stored_transaction){ .seq = number_at(query, 0),
-                                        .date = date_at(query, 1),
+                                        .date = store_i_date_at(query, 1),
                                         .kind = slice_at(query, 2),
                                         .status = status.size ? status.data[0] : 0,
                                         .has_code = has_value(query, 4),
@@ -158,10 +188,12 @@ static void read_row(const struct store_cursor *cursor, void *row)
         break;
     case STORE_INPUT_TOTALS:
         *(struct stored_input_total *)row =
-            (struct stored_input_total){ number_at(query, 0), number_at(query, 1),
-                                         wide_at(query, 2), wide_at(query, 3) };
+            (struct stored_input_total){ cursor->store->window.number, number_at(query, 0),
+                                         number_at(query, 1), wide_at(query, 2),
+                                         wide_at(query, 3) };
         break;
     case STORE_BALANCES:
+    case STORE_OPENINGS:
         *(struct stored_balance *)row =
             (struct stored_balance){ number_at(query, 0), number_at(query, 1),
                                      sqlite3_column_int64(query, 2) };
@@ -197,12 +229,14 @@ static void read_row(const struct store_cursor *cursor, void *row)
             (struct stored_failed){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
         break;
     case STORE_DEFERRALS:
-        *(struct stored_deferral *)row = (struct stored_deferral){
-            number_at(query, 0), date_at(query, 1),  has_value(query, 2), number_at(query, 2),
-            number_at(query, 3), slice_at(query, 4), slice_at(query, 5),  number_at(query, 6) != 0
-        };
+        *(struct stored_deferral *)row =
+            (struct stored_deferral){ number_at(query, 0), store_i_date_at(query, 1),
+                                      has_value(query, 2), number_at(query, 2),
+                                      number_at(query, 3), slice_at(query, 4),
+                                      slice_at(query, 5),  number_at(query, 6) };
         break;
     case STORE_HOLDERS:
+    case STORE_CARRIED:
     case STORE_MISSING:
         *(struct stored_share *)row =
             (struct stored_share){ number_at(query, 0), number_at(query, 1) };

@@ -5,7 +5,10 @@
 #include "store/sqlite.h"
 
 static const char schema[] =
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE batches(batch INTEGER PRIMARY KEY, kind TEXT NOT NULL, date TEXT NOT NULL,"
+    " digest TEXT NOT NULL, base_seq INTEGER NOT NULL, tasks INTEGER NOT NULL,"
+    " transactions INTEGER NOT NULL, state TEXT NOT NULL, chain TEXT) WITHOUT ROWID;"
+    "CREATE TABLE files(digest TEXT PRIMARY KEY, batch INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE lanes(lane INTEGER PRIMARY KEY, client TEXT NOT NULL, client_group TEXT NOT NULL,"
     " last_seq INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE accounts(account INTEGER PRIMARY KEY, name TEXT NOT NULL, lane INTEGER)"
@@ -13,9 +16,12 @@ static const char schema[] =
     "CREATE TABLE commodities(commodity INTEGER PRIMARY KEY, symbol TEXT NOT NULL,"
     " shown_decimals INTEGER NOT NULL, stored_decimals INTEGER NOT NULL,"
     " symbol_first INTEGER NOT NULL, spaced INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE input_totals(commodity INTEGER PRIMARY KEY, transactions INTEGER NOT NULL,"
-    " debits TEXT NOT NULL, credits TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE input_totals(batch INTEGER NOT NULL, commodity INTEGER NOT NULL,"
+    " transactions INTEGER NOT NULL, debits TEXT NOT NULL, credits TEXT NOT NULL,"
+    " PRIMARY KEY(batch, commodity)) WITHOUT ROWID;"
     "CREATE TABLE balances(account INTEGER NOT NULL, commodity INTEGER NOT NULL,"
+    " amount INTEGER NOT NULL, PRIMARY KEY(account, commodity)) WITHOUT ROWID;"
+    "CREATE TABLE opening(account INTEGER NOT NULL, commodity INTEGER NOT NULL,"
     " amount INTEGER NOT NULL, PRIMARY KEY(account, commodity)) WITHOUT ROWID;"
     "CREATE TABLE transactions(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
     " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
@@ -39,16 +45,17 @@ static const char schema[] =
     " WITHOUT ROWID;"
     "CREATE TABLE deferred(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, lane INTEGER,"
     " root_seq INTEGER NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL,"
-    " is_done INTEGER NOT NULL) WITHOUT ROWID;"
+    " done_seq INTEGER) WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
 static const char *const statement_texts[STATEMENT_COUNT] = {
-    [PUT_META] = "INSERT INTO meta VALUES(?,?)",
+    [PUT_BATCH] = "INSERT INTO batches VALUES(?,?,?,?,?,?,?,'unfinished',NULL)",
+    [PUT_FILE] = "INSERT OR IGNORE INTO files VALUES(?,?)",
     [PUT_LANE] = "INSERT INTO lanes VALUES(?,?,?,?)",
     [PUT_ACCOUNT] = "INSERT INTO accounts VALUES(?,?,?)",
     [PUT_COMMODITY] = "INSERT INTO commodities VALUES(?,?,?,?,?,?)",
-    [PUT_INPUT_TOTAL] = "INSERT INTO input_totals VALUES(?,?,?,?)",
+    [PUT_INPUT_TOTAL] = "INSERT INTO input_totals VALUES(?,?,?,?,?)",
     [PUT_UNPOSTED] = "INSERT INTO unposted VALUES(?,?,?,?,?)",
     [PUT_BALANCE] = "INSERT INTO balances VALUES(?,?,?)",
     [PUT_TRANSACTION] = "INSERT INTO transactions VALUES(?,?,?,?,?,?)",
@@ -61,7 +68,10 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
     [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
     [PUT_DEFERRAL] = "INSERT INTO deferred VALUES(?,?,?,?,?,?,?)",
-    [SET_DEFERRAL_DONE] = "UPDATE deferred SET is_done = 1 WHERE seq = ? AND is_done = 0",
+    [SET_DEFERRAL_DONE] = "UPDATE deferred SET done_seq = ?2 WHERE seq = ?1 AND done_seq IS NULL",
+    [SET_DEFERRAL_LANE] = "UPDATE deferred SET lane = ?2 WHERE seq = ?1",
+    [SET_ACCOUNT_LANE] = "UPDATE accounts SET lane = ?2 WHERE account = ?1",
+    [SET_STATE] = "UPDATE batches SET state = ? WHERE batch = (SELECT max(batch) FROM batches)",
     [REMOVE_UNPOSTED] = "DELETE FROM unposted WHERE seq = ?",
     [REMOVE_MISSING] = "DELETE FROM missing WHERE seq = ?1 AND lane = ?2",
     [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
@@ -96,6 +106,15 @@ static void bind_null(sqlite3_stmt *statement, int column)
     (void)sqlite3_bind_null(statement, column);
 }
 
+static void bind_optional(sqlite3_stmt *statement, int column, bool has_value, int64_t number)
+{
+    if (has_value) {
+        bind_number(statement, column, number);
+    } else {
+        bind_null(statement, column);
+    }
+}
+
 static bool run_statement(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
     bool done = sqlite3_step(statement) == SQLITE_DONE || store_i_fail(store, problem);
@@ -111,36 +130,57 @@ static bool run_on_one_row(struct store *store, sqlite3_stmt *statement, struct 
                         store->path));
 }
 
-static bool put_meta(struct store *store, const char *name, const char *value,
-                     struct problem *problem)
-{
-    sqlite3_stmt *statement = prepare_statement(store, PUT_META, problem);
-    if (!statement) {
-        return false;
-    }
-    bind_slice(statement, 1, slice_of(name));
-    bind_slice(statement, 2, slice_of(value));
-    return run_statement(store, statement, problem);
-}
-
-static bool put_meta_number(struct store *store, const char *name, uint32_t number,
-                            struct problem *problem)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%u", number);
-    return put_meta(store, name, text, problem);
-}
-
-bool store_create(struct store *store, const struct store_facts *facts, struct problem *problem)
+bool store_create(struct store *store, struct problem *problem)
 {
     char pragmas[96];
     snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              STORE_I_APPLICATION_ID, STORE_I_FORMAT_VERSION);
-    return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem) &&
-           put_meta(store, "digest", facts->digest, problem) &&
-           put_meta_number(store, "tasks", facts->task_count, problem) &&
-           put_meta_number(store, "transactions", facts->transaction_count, problem) &&
-           put_meta(store, "state", "unfinished", problem);
+    return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem);
+}
+
+static bool put_batch(struct store *store, const struct store_facts *facts, struct problem *problem)
+{
+    char date[DATE_SIZE];
+    sqlite3_stmt *statement = prepare_statement(store, PUT_BATCH, problem);
+    if (!statement) {
+        return false;
+    }
+    date_write(date, facts->date);
+    bind_number(statement, 1, facts->number);
+    bind_slice(statement, 2, slice_of(facts->is_day ? "day" : "run"));
+    bind_slice(statement, 3, (struct slice){ date, DATE_SIZE });
+    bind_slice(statement, 4, slice_of(facts->digest));
+    bind_number(statement, 5, facts->base_seq);
+    bind_number(statement, 6, facts->task_count);
+    bind_number(statement, 7, facts->transaction_count);
+    return run_statement(store, statement, problem);
+}
+
+bool store_begin_batch(struct store *store, const struct store_facts *facts,
+                       struct problem *problem)
+{
+    return (facts->number == 1 || store_i_extend_chain(store, problem)) &&
+           put_batch(store, facts, problem) &&
+           store_i_execute(store,
+                           "DELETE FROM opening; INSERT INTO opening"
+                           " SELECT account, commodity, amount FROM balances WHERE amount != 0",
+                           problem);
+}
+
+bool store_put_file(struct store *store, const struct stored_file *file, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, PUT_FILE, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_slice(statement, 1, slice_of(file->digest));
+    bind_number(statement, 2, file->number);
+    return run_statement(store, statement, problem);
+}
+
+bool store_clear_lanes(struct store *store, struct problem *problem)
+{
+    return store_i_execute(store, "DELETE FROM lanes", problem);
 }
 
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem)
@@ -165,12 +205,20 @@ bool store_put_account(struct store *store, const struct stored_account *account
     }
     bind_number(statement, 1, account->number);
     bind_slice(statement, 2, account->name);
-    if (account->has_lane) {
-        bind_number(statement, 3, account->lane);
-    } else {
-        bind_null(statement, 3);
-    }
+    bind_optional(statement, 3, account->has_lane, account->lane);
     return run_statement(store, statement, problem);
+}
+
+bool store_set_account_lane(struct store *store, const struct stored_account *account,
+                            struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, SET_ACCOUNT_LANE, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, account->number);
+    bind_optional(statement, 2, account->has_lane, account->lane);
+    return run_on_one_row(store, statement, problem);
 }
 
 bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
@@ -198,10 +246,11 @@ bool store_put_input_total(struct store *store, const struct stored_input_total 
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, total->commodity);
-    bind_number(statement, 2, total->transactions);
-    bind_slice(statement, 3, (struct slice){ debits, amount_write(debits, total->debits, 0, 0) });
-    bind_slice(statement, 4,
+    bind_number(statement, 1, total->batch);
+    bind_number(statement, 2, total->commodity);
+    bind_number(statement, 3, total->transactions);
+    bind_slice(statement, 4, (struct slice){ debits, amount_write(debits, total->debits, 0, 0) });
+    bind_slice(statement, 5,
                (struct slice){ credits, amount_write(credits, total->credits, 0, 0) });
     return run_statement(store, statement, problem);
 }
@@ -289,11 +338,7 @@ bool store_put_posting(struct store *store, const struct stored_posting *posting
     bind_number(statement, 3, posting->account);
     bind_number(statement, 4, posting->commodity);
     bind_number(statement, 5, posting->amount);
-    if (posting->has_balance) {
-        bind_number(statement, 6, posting->balance);
-    } else {
-        bind_null(statement, 6);
-    }
+    bind_optional(statement, 6, posting->has_balance, posting->balance);
     bind_price(statement, posting);
     return run_statement(store, statement, problem);
 }
@@ -408,19 +453,16 @@ bool store_put_deferral(struct store *store, const struct stored_deferral *defer
     date_write(date, deferral->date);
     bind_number(statement, 1, deferral->seq);
     bind_slice(statement, 2, (struct slice){ date, DATE_SIZE });
-    if (deferral->has_lane) {
-        bind_number(statement, 3, deferral->lane);
-    } else {
-        bind_null(statement, 3);
-    }
+    bind_optional(statement, 3, deferral->has_lane, deferral->lane);
     bind_number(statement, 4, deferral->root_seq);
     bind_slice(statement, 5, deferral->reason);
     bind_slice(statement, 6, deferral->entry);
-    bind_number(statement, 7, deferral->is_done);
+    bind_optional(statement, 7, deferral->done_seq != 0, deferral->done_seq);
     return run_statement(store, statement, problem);
 }
 
-bool store_set_deferral_done(struct store *store, uint32_t seq, struct problem *problem)
+bool store_set_deferral_done(struct store *store, uint32_t seq, uint32_t done_seq,
+                             struct problem *problem)
 {
     sqlite3_stmt *done = prepare_statement(store, SET_DEFERRAL_DONE, problem);
     sqlite3_stmt *removed = done ? prepare_statement(store, REMOVE_UNPOSTED, problem) : NULL;
@@ -428,8 +470,21 @@ bool store_set_deferral_done(struct store *store, uint32_t seq, struct problem *
         return false;
     }
     bind_number(done, 1, seq);
+    bind_number(done, 2, done_seq);
     bind_number(removed, 1, seq);
     return run_on_one_row(store, done, problem) && run_statement(store, removed, problem);
+}
+
+bool store_set_deferral_lane(struct store *store, uint32_t seq, uint32_t lane,
+                             struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, SET_DEFERRAL_LANE, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, seq);
+    bind_number(statement, 2, lane);
+    return run_on_one_row(store, statement, problem);
 }
 
 bool store_remove_missing(struct store *store, const struct stored_share *missing,
@@ -462,8 +517,12 @@ bool store_clear_held(struct store *store, struct problem *problem)
            store_i_execute(store, "DELETE FROM held", problem);
 }
 
-bool store_mark_finished(struct store *store, struct problem *problem)
+bool store_set_state(struct store *store, enum store_state state, struct problem *problem)
 {
-    return store_i_execute(store, "UPDATE meta SET value = 'finished' WHERE name = 'state'",
-                           problem);
+    sqlite3_stmt *statement = prepare_statement(store, SET_STATE, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_slice(statement, 1, slice_of(store_i_state_words[state]));
+    return run_on_one_row(store, statement, problem);
 }

@@ -21,12 +21,17 @@
 
 struct store;
 
-enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_FINISHED };
+/* A closed batch is done but for deferred transactions. */
+enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_CLOSED, STORE_FINISHED };
 
-/* Facts about the batch that a store belongs to. */
+/* Facts about the last batch in a store: a run, or one of the days that follow one another. */
 struct store_facts {
     enum store_state state;
+    uint32_t number;               /* from 1 */
+    bool is_day;                   /* it was made by the command day */
+    uint32_t date;                 /* of a day; of a run, the date of its last task */
     char digest[SHA256_TEXT_SIZE]; /* of input and rules */
+    uint32_t base_seq;             /* the seq of each of its tasks is larger */
     uint32_t task_count, transaction_count;
 };
 
@@ -76,6 +81,7 @@ struct stored_posting {
 
 /* The sums of the input in one commodity. */
 struct stored_input_total {
+    uint32_t batch;                   /* set when it is put */
     uint32_t commodity, transactions; /* how many transactions have a posting in it */
     wide debits, credits;             /* the sums of the positive and of the negative amounts */
 };
@@ -85,6 +91,12 @@ struct stored_unposted {
     uint32_t seq, number; /* counted from 1 within its transaction */
     uint32_t account, commodity;
     int64_t amount;
+};
+
+/* A file that was posted, by what it says. */
+struct stored_file {
+    char digest[SHA256_TEXT_SIZE];
+    uint32_t number; /* of the batch */
 };
 
 struct stored_closing {
@@ -113,7 +125,7 @@ struct stored_deferral {
     bool has_lane; /* false: the failure is of a house account, which is not held */
     uint32_t lane, root_seq;
     struct slice reason, entry; /* the transaction as journal text */
-    bool is_done;
+    uint32_t done_seq;          /* its seq when it was posted, refused or deferred again; or 0 */
 };
 
 /*
@@ -147,11 +159,47 @@ bool store_begin(struct store *store, struct problem *problem);
 bool store_commit(struct store *store, struct problem *problem);
 void store_rollback(struct store *store);
 
-/* Creates the tables of an empty store. The caller then puts lanes, accounts and commodities. */
-bool store_create(struct store *store, const struct store_facts *facts, struct problem *problem);
+/* Creates the tables of an empty store. The caller then begins the first batch. */
+bool store_create(struct store *store, struct problem *problem);
+
+/*
+ * Begins a batch: the balances become opening balances, and the batch before gets its place in the
+ * chain of hashes. `facts->number` is that of the batch before plus 1. The caller then puts what is
+ * new of lanes, accounts and commodities.
+ */
+bool store_begin_batch(struct store *store, const struct store_facts *facts,
+                       struct problem *problem);
+
+/*
+ * Restricts cursors to a batch. They leave out the tasks of earlier ones, and deferrals that were
+ * done before. Opening balances are read in a window only. Without one, cursors read everything.
+ */
+void store_set_window(struct store *store, const struct store_facts *facts);
+/* Moves the begin of the window, for cursors that are opened from now on. */
+void store_widen_window(struct store *store, uint32_t base_seq);
+
+/* Finds the largest seq in use. A batch that follows has this as base_seq. */
+bool store_read_last_seq(struct store *store, uint32_t *seq, struct problem *problem);
+/* Finds the date of the batch before the last one; 0 if there is none. */
+bool store_read_earlier_date(struct store *store, uint32_t *date, struct problem *problem);
+/* Finds the seq of the last month-end's first statement up to a seq; 0 if there is none. */
+bool store_read_statement_seq(struct store *store, uint32_t until, uint32_t *seq,
+                              struct problem *problem);
+
+bool store_put_file(struct store *store, const struct stored_file *file, struct problem *problem);
+/* Finds the date of the batch that a file was posted in; 0 if it was not. */
+bool store_find_file(struct store *store, const char *digest, uint32_t *date,
+                     struct problem *problem);
+
+/* Removes all lanes. The caller then puts them with their new numbers. */
+bool store_clear_lanes(struct store *store, struct problem *problem);
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem);
 bool store_put_account(struct store *store, const struct stored_account *account,
                        struct problem *problem);
+bool store_set_account_lane(struct store *store, const struct stored_account *account,
+                            struct problem *problem);
+bool store_set_deferral_lane(struct store *store, uint32_t seq, uint32_t lane,
+                             struct problem *problem);
 bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
                          struct problem *problem);
 
@@ -182,8 +230,10 @@ bool store_put_missing(struct store *store, const struct stored_share *missing,
 
 bool store_put_deferral(struct store *store, const struct stored_deferral *deferral,
                         struct problem *problem);
-/* Notes that a deferred transaction is done, and removes its unposted postings. */
-bool store_set_deferral_done(struct store *store, uint32_t seq, struct problem *problem);
+/* Notes that a deferred transaction is done as the task `done_seq`, and removes its unposted
+ * postings. */
+bool store_set_deferral_done(struct store *store, uint32_t seq, uint32_t done_seq,
+                             struct problem *problem);
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem);
@@ -201,7 +251,8 @@ bool store_remove_missing(struct store *store, const struct stored_share *missin
 /* Remove the held tasks; store_clear_held() removes the held lanes, too. */
 bool store_clear_held_tasks(struct store *store, struct problem *problem);
 bool store_clear_held(struct store *store, struct problem *problem);
-bool store_mark_finished(struct store *store, struct problem *problem);
+/* Sets the state of the last batch. */
+bool store_set_state(struct store *store, enum store_state state, struct problem *problem);
 
 /* The kinds of rows. A cursor reads the rows of one kind in the order of their key. */
 enum store_rows {
@@ -220,10 +271,12 @@ enum store_rows {
     STORE_HOLDERS,
     STORE_MISSING,
     STORE_FAILED_ROLLUPS,
-    STORE_DEFERRALS
+    STORE_DEFERRALS,
+    STORE_CARRIED, /* struct stored_share: deferred before the window, not done, and its lanes */
+    STORE_OPENINGS /* read into a struct stored_balance */
 };
 
-#define STORE_ROW_KINDS ((size_t)STORE_DEFERRALS + 1)
+#define STORE_ROW_KINDS ((size_t)STORE_OPENINGS + 1)
 
 struct store_cursor;
 
@@ -239,9 +292,15 @@ void store_cursor_close(struct store_cursor *cursor);
  */
 enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem);
 
-/* Hashes the schema and every column of every row. Two stores have the same head only if they say
- * the same; the places of the rows in the file do not matter. */
+/*
+ * Hashes the schema and every column of every row. Two stores have the same head only if they say
+ * the same; the places of the rows in the file do not matter. Rows of earlier batches enter by the
+ * chain of hashes, so the cost is that of the last batch.
+ */
 bool store_read_head(struct store *store, char head[SHA256_TEXT_SIZE], struct problem *problem);
+
+/* Checks the chain against the rows of all earlier batches. */
+bool store_check_chain(struct store *store, struct problem *problem);
 
 /* Checks the structure of the file, and that no row breaks a constraint. */
 bool store_check_file(struct store *store, struct problem *problem);

@@ -61,7 +61,9 @@ static bool add_lane(struct stored_book *book, const void *row, struct problem *
 static bool add_cell(struct stored_book *book, const void *row, struct problem *problem)
 {
     const struct stored_balance *balance = row;
-    struct stored_cell cell = { balance->account, balance->commodity, balance->amount, 0, 0 };
+    struct stored_cell cell = { .account = balance->account,
+                                .commodity = balance->commodity,
+                                .balance = balance->amount };
     if (cell.account >= book->account_count || cell.commodity >= book->commodity_count) {
         return stored_book_damaged(problem, "a balance is of no account or commodity");
     }
@@ -148,6 +150,18 @@ static void sort_cells(struct stored_book *book)
     free(keys);
 }
 
+static bool add_start(struct stored_book *book, const void *row, struct problem *problem)
+{
+    const struct stored_balance *opening = row;
+    struct stored_cell *cell = stored_book_cell(book, opening->account, opening->commodity);
+    if (!cell || !amount_fits(opening->amount)) {
+        return stored_book_damaged(problem, "an opening balance is of no account");
+    }
+    cell->start = opening->amount;
+    cell->running = opening->amount;
+    return true;
+}
+
 bool stored_book_load(struct stored_book *book, struct store *store, struct problem *problem)
 {
     *book = (struct stored_book){ 0 };
@@ -158,7 +172,7 @@ bool stored_book_load(struct stored_book *book, struct store *store, struct prob
         return false;
     }
     sort_cells(book);
-    return true;
+    return load_table(book, store, STORE_OPENINGS, add_start, problem);
 }
 
 struct stored_cell *stored_book_cell(const struct stored_book *book, uint32_t account,

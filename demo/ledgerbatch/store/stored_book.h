@@ -13,7 +13,8 @@
 struct stored_cell {
     uint32_t account, commodity;
     int64_t balance; /* as stored */
-    int64_t running; /* the sum of the postings that have been read */
+    int64_t start;   /* its opening balance in the store's window */
+    int64_t running; /* with the postings that have been read */
     int64_t opening; /* at the client's last statement */
 };
 
@@ -39,7 +40,7 @@ struct stored_cell *stored_book_cell(const struct stored_book *book, uint32_t ac
 /* Adds a posting to the running balance of its account, and sets *cell to that. */
 bool stored_book_add_posting(const struct stored_book *book, const struct stored_posting *posting,
                              struct stored_cell **cell, struct problem *problem);
-/* Checks that all balances are the sums of the postings that were added. */
+/* Checks that all balances are the opening balances with the postings that were added. */
 bool stored_book_check_balances(const struct stored_book *book, struct problem *problem);
 
 /* Sets the problem "the database is damaged" with a reason. Always returns false. */
