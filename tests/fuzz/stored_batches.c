@@ -34,38 +34,50 @@ static const char journal[] = "account A:Cash  ; group:east\n"
                               "  B:Expenses:Fees  1.50 USD\n"
                               "  A:Cash\n";
 
-/* What an earlier run did. */
+static const char day_journal[] = "2024-03-05 Another day\n"
+                                  "  A:Cash  -1.00 USD\n"
+                                  "  D:Cash  1.00 USD\n"
+                                  "\n"
+                                  "2024-03-06 Too much\n"
+                                  "  C:Cash  -9000 USD\n"
+                                  "  B:Cash\n";
+
+/* What earlier commands did. */
 static const struct {
     const char *fails_on; /* an account; NULL: nothing fails */
     enum on_quarantine on_quarantine;
     bool defers;
-    const char *sql; /* what is done to the database then */
+    const char *sql;        /* what is done to the database then */
+    uint32_t day, going_on; /* of a day that followed, and of the command that goes on; or 0 */
+    bool posts_deferred;    /* when it goes on */
 } batches[STORED_BATCH_COUNT] = {
-    { NULL, ON_QUARANTINE_HOLD, false, "SELECT 1" },
-    { NULL, ON_QUARANTINE_HOLD, false, "UPDATE batches SET state = 'unfinished'" },
-    { "B:Shares", ON_QUARANTINE_HOLD, false, "SELECT 1" },
-    { "B:Shares", ON_QUARANTINE_EXCLUDE, false, "SELECT 1" },
-    { "B:Shares", ON_QUARANTINE_FAIL, false, "SELECT 1" },
-    { "B:Shares", ON_QUARANTINE_HOLD, true, "SELECT 1" },
+    { NULL, ON_QUARANTINE_HOLD, false, "SELECT 1", 0, 0, false },
+    { NULL, ON_QUARANTINE_HOLD, false, "UPDATE batches SET state = 'unfinished'", 0, 0, false },
+    { "B:Shares", ON_QUARANTINE_HOLD, false, "SELECT 1", 0, 0, false },
+    { "B:Shares", ON_QUARANTINE_EXCLUDE, false, "SELECT 1", 0, 0, false },
+    { "B:Shares", ON_QUARANTINE_FAIL, false, "SELECT 1", 0, 0, false },
+    { "B:Shares", ON_QUARANTINE_HOLD, true, "SELECT 1", 0, 0, false },
+    { NULL, ON_QUARANTINE_EXCLUDE, false, "UPDATE batches SET state = 'unfinished' WHERE batch = 2",
+      20240331, 20240331, false },
+    { "B:Shares", ON_QUARANTINE_EXCLUDE, true, "SELECT 1", 20240306, 20240430, true },
 };
 
-static bool run(unsigned number, struct sqlite3_file *database, const char *fails_on, bool is_retry,
-                struct problem *problem)
+static bool run(unsigned number, struct sqlite3_file *database, struct run_options options,
+                const char *fails_on, struct problem *problem)
 {
     const char *const files[] = { INPUT_FILE_NAME };
-    struct run_options options = { .database = MEMORY_DATABASE_NAME,
-                                   .folder = "outputs",
-                                   .on_quarantine = batches[number].on_quarantine,
-                                   .defers = batches[number].defers,
-                                   .resumed = { .is_retry = is_retry, .all = is_retry },
-                                   .commit_size = 1000,
-                                   .files = files,
-                                   .file_count = 1 };
-    input_files_set(slice_of(journal));
+    options.database = MEMORY_DATABASE_NAME;
+    options.folder = "outputs";
+    options.on_quarantine = batches[number].on_quarantine;
+    options.defers = batches[number].defers;
+    options.commit_size = 1000;
+    options.files = files;
+    options.file_count = options.posts_deferred ? 0 : 1;
+    input_files_set(slice_of(options.day ? day_journal : journal));
     rules_init(&options.rules);
     patterns_add(&options.rules.commutative, "Bank*");
     patterns_add(&options.rules.no_overdraft, "*:Cash");
-    rules_read_monthly(&options.rules, "statement,accrual=0.125,close");
+    rules_read_monthly(&options.rules, "statement,accrual=0.125,close,trial-balance");
     if (fails_on) {
         patterns_add(&options.fail_on, fails_on);
     }
@@ -79,19 +91,35 @@ static bool run(unsigned number, struct sqlite3_file *database, const char *fail
 bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
                          struct problem *problem)
 {
-    return run(number, database, NULL, is_retry, problem);
+    struct run_options options = { .resumed = { .is_retry = is_retry, .all = is_retry } };
+    if (!is_retry) {
+        options.day = batches[number].going_on;
+        options.posts_deferred = batches[number].posts_deferred;
+    }
+    return run(number, database, options, NULL, problem);
+}
+
+/* Runs one command of those that make a batch. */
+static void make_part(unsigned number, struct sqlite3_file *database, uint32_t day)
+{
+    struct problem problem = { .code = EXIT_CODE_DONE };
+    struct run_options options = { .day = day };
+    const char *fails_on = day ? NULL : batches[number].fails_on;
+    if (!run(number, database, options, fails_on, &problem) && problem.code != EXIT_CODE_HELD &&
+        problem.code != EXIT_CODE_DEFERRED) {
+        fprintf(stderr, "a batch cannot be made: %s\n", problem.text);
+        abort();
+    }
 }
 
 /* Makes a database with small pages, so that it is small. */
 static void make(unsigned number, bool is_loose, struct buffer *bytes)
 {
-    struct problem problem = { .code = EXIT_CODE_DONE };
     struct sqlite3_file *database = memory_database_open(slice_of(""));
     memory_database_execute("PRAGMA page_size = 512; CREATE TABLE t(c); DROP TABLE t");
-    if (!run(number, database, batches[number].fails_on, false, &problem) &&
-        problem.code != EXIT_CODE_HELD && problem.code != EXIT_CODE_DEFERRED) {
-        fprintf(stderr, "a batch cannot be made: %s\n", problem.text);
-        abort();
+    make_part(number, database, 0);
+    if (batches[number].day != 0) {
+        make_part(number, database, batches[number].day);
     }
     memory_database_execute(batches[number].sql);
     if (is_loose) {

@@ -10,13 +10,16 @@
 
 struct sqlite3_file;
 
-enum { STORED_BATCH_COUNT = 6 };
+enum { STORED_BATCH_COUNT = 8 };
 
 /* Returns the bytes of a batch's database, which are made only once. Loose tables take any value.
  */
 struct slice stored_batch(unsigned number, bool is_loose);
 
-/* Runs the batch on in the open memory database. A retry is for all clients. */
+/*
+ * Runs the batch on in the open memory database: a run or its retry, which is for all clients; of
+ * the last two batches, which have days, the day or the next one.
+ */
 bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
                          struct problem *problem);
 

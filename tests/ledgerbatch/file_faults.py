@@ -2,7 +2,7 @@
 """Every operation on the database and the outputs fails once, fails from then on, or is the last
 before a crash: the program says so and exits 1, or has lost nothing; another run ends as if
 nothing had been. So in a run, in one that resumes, in one that ends with held work, in one that
-defers, and in a retry.
+defers, in a retry, and in a next day.
 
 With --months 160 --step 97 a checkpoint falls into the run.
 
@@ -59,7 +59,7 @@ def strike(batch, saved, number, fault, struck, wanted):
     words = " ".join(fault.values())
     what = f"{struck.words[0]}, operation {number} ({operations[0].what} {operations[0].path}), {words}"
     check_end(batch, fault, result, struck, what)
-    if struck.words == DEFERS:
+    if struck.words == DEFERS or struck.words[0] == "day":
         batch.finish(struck.left, what, struck.words, struck.code)
     else:
         batch.finish(wanted, what)
@@ -127,9 +127,10 @@ def main():
     with temporary_folder() as path:
         batch = SmallBatch(binary, faulty_files, path, options.months)
         wanted, operations = batch.undisturbed()
-        nothing, killed, held, deferred = (Path(path) / name for name in (
-            "nothing", "killed", "held", "deferred"))  # fmt: skip
+        nothing, done, killed, held, deferred = (Path(path) / name for name in (
+            "nothing", "done", "killed", "held", "deferred"))  # fmt: skip
         nothing.mkdir()
+        shutil.copytree(batch.work, done)
         batch.save_killed(operations, killed)
         run = Struck(("run",), 0, wanted)
         holds = Struck(HOLDS, 3, hold(batch, HOLDS, 3, held))
@@ -139,9 +140,17 @@ def main():
         points = [walk(batch, saved, kinds, options.step, struck, wanted) for saved, kinds, struck in (
             (nothing, options.kinds, run), (killed, options.kinds, run), (nothing, half, holds),
             (held, half, retry), (nothing, half, defers))]  # fmt: skip
+        # A day that goes on from the whole run, and one that goes on from deferred work and posts it.
+        last_day = batch.next_day()
+        day = ("day", "--date", last_day)
+        for saved, words in ((done, day), (deferred, (*day, "--post-deferred"))):
+            batch.restore(saved)
+            result = batch.run(words)
+            books.check(result.returncode == 0, result.stderr.decode())
+            points.append(walk(batch, saved, half, options.step, Struck(words, 0, batch.result()), None))
     tally(sum(points))
-    print("{} faults in a run, {} in one that resumes, {} in one that ends with held work, {} in a retry and "
-          "{} in one that defers: said or harmless, and every batch ended like the undisturbed one".format(*points))  # fmt: skip
+    print("{} faults in a run, {} in one that resumes, {} in one that ends with held work, {} in a retry, {} in one "
+          "that defers, {} in a next day and {} in one that posts what is deferred: said or harmless, and every batch ended like the undisturbed one".format(*points))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """A small batch with everything in it, which can be struck by a failing disk at any operation."""
+import calendar
 import os
 import shutil
 import subprocess
@@ -15,11 +16,15 @@ SECONDS_MAX = 60  # a run takes some hundredths of one: this only guards against
 Operation = namedtuple("Operation", "number what path")
 
 
-def journal(months):
+def month_of(number):
+    return 2020 + number // 12, number % 12 + 1
+
+
+def journal(first, last):
     """Postings, transfers, one refusal a month; two groups of two clients."""
     lines = [f"account C{n}:Cash  ; group:{'east' if n < 3 else 'west'}" for n in range(1, 5)]
-    for month in range(1, months + 1):
-        date = f"{2020 + month // 12}-{month % 12 + 1:02}"
+    for month in range(first, last + 1):
+        date = "{}-{:02}".format(*month_of(month))
         for n in range(1, 5):
             lines += [f"{date}-0{n} Wages", f"  C{n}:Cash  {100 + month}.{n}0 USD",
                       f"  C{n}:Savings  {n}.25 USD", f"  C{n}:Income:Wages", ""]  # fmt: skip
@@ -42,7 +47,15 @@ class SmallBatch:
         self.work, self.report = self.folder / "work", self.folder / "report"
         self.database, self.outputs = self.work / "db", self.work / "out"
         self.journal = self.folder / "small.journal"
-        self.journal.write_text(journal(months), encoding="utf-8")
+        self.journal.write_text(journal(1, months), encoding="utf-8")
+        self.months = months
+
+    def next_day(self):
+        """From here on, commands take the journal of the next month; returns its last day."""
+        self.journal = self.folder / "next.journal"
+        self.journal.write_text(journal(self.months + 1, self.months + 1), encoding="utf-8")
+        year, month = month_of(self.months + 1)
+        return f"{year}-{month:02}-{calendar.monthrange(year, month)[1]}"
 
     def clear(self):
         shutil.rmtree(self.work, ignore_errors=True)

@@ -23,7 +23,7 @@ class Batch:
         self.binary, self.folder = binary, folder
         self.database, self.outputs = folder / "db", folder / "out"
         self.journal = folder / "small.journal"
-        self.journal.write_text(small_batch.journal(2), encoding="utf-8")
+        self.journal.write_text(small_batch.journal(1, 2), encoding="utf-8")
 
     def command(self, words, wait_us=0):
         if words[0] in ("status", "balances"):

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/syntax.h"
 #include "commit/batch_rows.h"
@@ -356,7 +355,7 @@ static bool open_store(struct runner *runner, enum store_mode mode, struct probl
 static bool open_day(struct runner *runner, struct problem *problem)
 {
     const struct run_options *options = runner->options;
-    bool is_there = access(options->database, F_OK) == 0;
+    bool is_there = store_exists(options->database);
     if ((options->day == 0 && !options->resumed.is_retry) ||
         (is_there && !open_store(runner, STORE_REOPEN, problem))) {
         return options->day == 0 && !options->resumed.is_retry;

@@ -143,6 +143,16 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
     return store;
 }
 
+bool store_exists(const char *path)
+{
+    sqlite3 *connection = NULL;
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
+    int code = sqlite3_open_v2(path, &connection, flags, NULL);
+    bool is_missing = code != SQLITE_OK && sqlite3_system_errno(connection) == ENOENT;
+    sqlite3_close(connection);
+    return !is_missing;
+}
+
 void store_close(struct store *store)
 {
     if (!store) {

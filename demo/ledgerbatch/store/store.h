@@ -150,6 +150,9 @@ enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
  */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
+/* Returns true if there is a file that may be a database. */
+bool store_exists(const char *path);
+
 /* Closes a store, or does nothing if it is NULL. */
 void store_close(struct store *store);
 
