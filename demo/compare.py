@@ -34,10 +34,15 @@ def run_program(command):
     return result.stdout.decode().splitlines()
 
 
+def text_of(cell):
+    """The text of a cell: an apostrophe before it keeps spreadsheets from running it."""
+    return cell.removeprefix("'")
+
+
 def our_balances(outputs):
     with open(Path(outputs) / "balances.csv", newline="", encoding="utf-8") as source:
         rows = list(csv.reader(source))[1:]
-    return {(account, commodity): Decimal(amount) for account, commodity, amount in rows}
+    return {(text_of(account), text_of(symbol)): Decimal(amount) for account, symbol, amount in rows}
 
 
 def file_arguments(journals):

@@ -64,9 +64,9 @@ def our_balances(path):
     with open(path, newline="", encoding="utf-8") as source:
         rows = list(csv.reader(source))
     check(rows[0] == ["account", "commodity", "amount"], f"the header of {path}")
-    keys = [(row[0].encode(), row[1].encode()) for row in rows[1:]]
+    keys = [tuple(compare.text_of(cell).encode() for cell in row[:2]) for row in rows[1:]]
     check(keys == sorted(set(keys)), f"{path} is not sorted")
-    balances = {(row[0], row[1]): Decimal(row[2]) for row in rows[1:]}
+    balances = {tuple(map(compare.text_of, row[:2])): Decimal(row[2]) for row in rows[1:]}
     check(all(balances.values()), f"{path} has a zero balance")
     return balances
 

@@ -53,9 +53,18 @@ void buffer_add_number(struct buffer *buffer, uint64_t number)
     buffer->size += count;
 }
 
+/* Returns true if a spreadsheet could run the text, or if the text itself begins like one that has
+ * been made harmless. */
+static bool needs_apostrophe(struct slice text)
+{
+    return text.size > 0 &&
+           (memchr("=+-@'", text.data[0], 5) || (unsigned char)text.data[0] < 0x20);
+}
+
 void buffer_add_field(struct buffer *buffer, struct slice text)
 {
-    bool plain = true;
+    bool has_apostrophe = needs_apostrophe(text);
+    bool plain = !has_apostrophe;
     for (size_t i = 0; i < text.size && plain; i++) {
         plain = !memchr(",\"\r\n", text.data[i], 4);
     }
@@ -63,7 +72,7 @@ void buffer_add_field(struct buffer *buffer, struct slice text)
         buffer_add(buffer, text);
         return;
     }
-    buffer_add_byte(buffer, '"');
+    buffer_add_text(buffer, has_apostrophe ? "\"'" : "\"");
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] == '"') {
             buffer_add_byte(buffer, '"');

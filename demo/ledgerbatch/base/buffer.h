@@ -21,7 +21,14 @@ void buffer_add_text(struct buffer *buffer, const char *text);
 void buffer_add_byte(struct buffer *buffer, char byte);
 void buffer_add_number(struct buffer *buffer, uint64_t number);
 
-/* Adds a field of comma-separated values, quoted where RFC 4180 requires quotes. */
+/*
+ * Adds a field of comma-separated values that is a text, quoted where RFC 4180 requires quotes.
+ *
+ * Spreadsheets run a cell that begins with = + - @ or a control character as a formula. Such a text
+ * gets an apostrophe before it, inside quotes, so that it is shown. So does a text that begins with
+ * an apostrophe. A reader thus removes the first apostrophe of every text. Numbers and dates of the
+ * program's own are added without this function.
+ */
 void buffer_add_field(struct buffer *buffer, struct slice text);
 
 /* Prints the text with print_slice(). */
