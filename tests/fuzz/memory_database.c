@@ -48,12 +48,6 @@ void memory_database_read(struct sqlite3_file *database, struct buffer *bytes)
     bytes->size = (size_t)size;
 }
 
-void memory_database_leave_wal(struct sqlite3_file *database)
-{
-    static const char versions[] = { 1, 1 }; /* of the format, for writing and for reading */
-    must(database->pMethods->xWrite(database, versions, sizeof versions, 18), "write");
-}
-
 void memory_database_close(struct sqlite3_file *database)
 {
     must(database->pMethods->xClose(database), "close");

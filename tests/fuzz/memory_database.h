@@ -17,13 +17,6 @@ struct sqlite3_file *memory_database_open(struct slice bytes);
 /* Replaces the content of a buffer by the database's bytes. */
 void memory_database_read(struct sqlite3_file *database, struct buffer *bytes);
 
-/*
- * Leaves the mode of SQLite in which writers use a log beside the file. Without a lock on the whole
- * file that mode needs shared memory, which this file system does not have. To be called after each
- * writer that chose the mode has closed the database.
- */
-void memory_database_leave_wal(struct sqlite3_file *database);
-
 /* Frees the database. Nothing else may have it open. */
 void memory_database_close(struct sqlite3_file *database);
 

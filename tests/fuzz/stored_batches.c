@@ -62,8 +62,13 @@ static const struct {
     { "B:Shares", ON_QUARANTINE_EXCLUDE, true, "SELECT 1", 20240306, 20240430, true },
 };
 
-static bool run(unsigned number, struct sqlite3_file *database, struct run_options options,
-                const char *fails_on, struct problem *problem)
+bool stored_batch_is_day(unsigned number)
+{
+    return batches[number].day != 0;
+}
+
+static bool run(unsigned number, struct run_options options, const char *fails_on,
+                struct problem *problem)
 {
     const char *const files[] = { INPUT_FILE_NAME };
     options.database = MEMORY_DATABASE_NAME;
@@ -82,30 +87,28 @@ static bool run(unsigned number, struct sqlite3_file *database, struct run_optio
         patterns_add(&options.fail_on, fails_on);
     }
     bool has_run = run_command(&options, problem);
-    memory_database_leave_wal(database);
     rules_fini(&options.rules);
     free(options.fail_on.items);
     return has_run;
 }
 
-bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
-                         struct problem *problem)
+bool stored_batch_run_on(unsigned number, bool is_retry, struct problem *problem)
 {
     struct run_options options = { .resumed = { .is_retry = is_retry, .all = is_retry } };
     if (!is_retry) {
         options.day = batches[number].going_on;
         options.posts_deferred = batches[number].posts_deferred;
     }
-    return run(number, database, options, NULL, problem);
+    return run(number, options, NULL, problem);
 }
 
 /* Runs one command of those that make a batch. */
-static void make_part(unsigned number, struct sqlite3_file *database, uint32_t day)
+static void make_part(unsigned number, uint32_t day)
 {
     struct problem problem = { .code = EXIT_CODE_DONE };
     struct run_options options = { .day = day };
     const char *fails_on = day ? NULL : batches[number].fails_on;
-    if (!run(number, database, options, fails_on, &problem) && problem.code != EXIT_CODE_HELD &&
+    if (!run(number, options, fails_on, &problem) && problem.code != EXIT_CODE_HELD &&
         problem.code != EXIT_CODE_DEFERRED) {
         fprintf(stderr, "a batch cannot be made: %s\n", problem.text);
         abort();
@@ -117,9 +120,9 @@ static void make(unsigned number, bool is_loose, struct buffer *bytes)
 {
     struct sqlite3_file *database = memory_database_open(slice_of(""));
     memory_database_execute("PRAGMA page_size = 512; CREATE TABLE t(c); DROP TABLE t");
-    make_part(number, database, 0);
+    make_part(number, 0);
     if (batches[number].day != 0) {
-        make_part(number, database, batches[number].day);
+        make_part(number, batches[number].day);
     }
     memory_database_execute(batches[number].sql);
     if (is_loose) {

@@ -8,9 +8,10 @@
 #include "base/buffer.h"
 #include "run/run_command.h"
 
-struct sqlite3_file;
-
 enum { STORED_BATCH_COUNT = 8 };
+
+/* Returns whether a batch follows another one. What that has left is checked by verify only. */
+bool stored_batch_is_day(unsigned number);
 
 /* Returns the bytes of a batch's database, which are made only once. Loose tables take any value.
  */
@@ -20,7 +21,6 @@ struct slice stored_batch(unsigned number, bool is_loose);
  * Runs the batch on in the open memory database: a run or its retry, which is for all clients; of
  * the last two batches, which have days, the day or the next one.
  */
-bool stored_batch_run_on(unsigned number, struct sqlite3_file *database, bool is_retry,
-                         struct problem *problem);
+bool stored_batch_run_on(unsigned number, bool is_retry, struct problem *problem);
 
 #endif

@@ -297,7 +297,7 @@ def check_standard_input(folder):
     result = folder.run("run", "--db", "in.db", "--out", "in", "--no-overdraft", "*:Cash", "-",
                         input=JOURNAL.encode())  # fmt: skip
     check(b"3 transactions" in result.stdout, "standard input is read")
-    check(",-,8," in folder.read("in/refused.csv"), "its name is -")
+    check(",\"'-\",8," in folder.read("in/refused.csv"), "its name is -")
     message = folder.run("run", "-", expect=2, input=b"x\n").stderr.decode()
     check(message.startswith("-:1: "), message)
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""A process that is stopped by a signal while it works on a database: every other command says at
-once that the database is in use, and changes nothing. When the process continues, the batch ends as
-if nothing had been.
+"""A process that is stopped by a signal while it works on a database: every command that posts says at
+once which process does, and changes nothing; every command that reads shows what is committed. When
+the process continues, the batch ends as if nothing had been.
 
 usage: stopped.py LEDGERBATCH
 """
+import contextlib
+import re
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -15,7 +18,8 @@ import books
 import small_batch
 
 WAITING_SECONDS = 60  # only guards against waiting for ever
-COMMANDS = (("run",), ("retry", "--all"), ("status",), ("balances",))
+WRITERS = (("run",), ("retry", "--all"))
+READERS = (("status",), ("balances",), ("register", "C1:Cash"), ("statement", "C1"), ("trial-balance",), ("verify",))
 
 
 class Batch:
@@ -26,7 +30,7 @@ class Batch:
         self.journal.write_text(small_batch.journal(1, 2), encoding="utf-8")
 
     def command(self, words, wait_us=0):
-        if words[0] in ("status", "balances"):
+        if words in READERS:
             return [self.binary, *words, "--db", self.database]
         return [self.binary, *words, "--workers", "1", "--commit-size", "2", "--task-wait-us",
                 str(wait_us), "--db", self.database, "--out", self.outputs, *small_batch.RULES,
@@ -36,9 +40,12 @@ class Batch:
         books.run("rm", "-rf", self.outputs, *self.folder.glob("db*"))
 
     def is_written(self):
-        """True when a commit is in the log: from then on the database is locked."""
-        log = Path(f"{self.database}-wal")
-        return log.exists() and log.stat().st_size > 0
+        """True when a commit has some of the work."""
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=rw", uri=True)) as reader:
+                return reader.execute("SELECT count(*) FROM transactions").fetchone()[0] > 0
+        except sqlite3.OperationalError:
+            return False
 
 
 def state_of(process):
@@ -53,12 +60,12 @@ def wait_until(condition, what):
         time.sleep(0.001)
 
 
-def start_and_stop(batch):
+def start_and_stop(batch, words=("run",)):
     """A run that is stopped in its middle. If one has ended before, the next one takes longer."""
     wait_us = 5000
     while True:
         batch.clear()
-        process = subprocess.Popen(batch.command(("run",), wait_us), stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(batch.command(words, wait_us), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)  # fmt: skip
         wait_until(lambda: batch.is_written() or process.poll() is not None, "a commit")
         process.send_signal(signal.SIGSTOP)
@@ -71,15 +78,24 @@ def start_and_stop(batch):
         wait_us = min(10 * wait_us, 1000000)
 
 
-def check_others(batch):
-    """What other commands say while the process has the database."""
-    for words in COMMANDS:
+def check_writers(batch, process):
+    for words in WRITERS:
         result = books.run(*batch.command(words), expect=1, timeout=WAITING_SECONDS)
         message = result.stderr.decode()
-        books.check(message == f"ledgerbatch: {batch.database}: another program is using the database\n",
-                    f"{words[0]}: {message}")  # fmt: skip
+        books.check(message == f"ledgerbatch: {batch.database}: process {process.pid} is posting into "
+                    "this database; wait until it ends\n", f"{words[0]}: {message}")  # fmt: skip
         books.check(result.stdout == b"", f"{words[0]}: {result.stdout.decode()}")
     books.check(not batch.outputs.exists(), "another command wrote outputs")
+
+
+def check_readers(batch, process):
+    for words in READERS:
+        result = books.run(*batch.command(words), timeout=WAITING_SECONDS)
+        books.check(result.stdout.count(b"\n") > 1, f"{words[0]}: {result.stdout.decode()}")
+    status = books.run(*batch.command(("status",))).stdout.decode()
+    for line in ("state: unfinished", r"tasks: [1-9]\d* of \d+ done", rf"running: process {process.pid}, since "
+                 r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "rate: .*", "last commit: .* ago"):  # fmt: skip
+        books.check(re.search(f"^{line}$", status, re.M), f"no line {line}:\n{status}")
 
 
 def main():
@@ -91,7 +107,8 @@ def main():
         wanted = books.fingerprint(batch.database, batch.outputs)
         process = start_and_stop(batch)
         try:
-            check_others(batch)
+            check_writers(batch, process)
+            check_readers(batch, process)
             books.check(state_of(process) == "T", "the process is still stopped")
         finally:
             process.send_signal(signal.SIGCONT)
@@ -99,8 +116,9 @@ def main():
         books.check(process.returncode == 0, f"continued: exit {process.returncode}, {message}")
         books.check_same(books.fingerprint(batch.database, batch.outputs), wanted, "continued")
         status = books.run(*batch.command(("status",))).stdout.decode()
-        books.check("state: finished" in status, status)
-    print(f"stopped: {len(COMMANDS)} commands say that the database is in use, and the batch ends well")
+        books.check("state: finished" in status and "running" not in status, status)
+    print(f"stopped: {len(WRITERS)} commands say that the database is in use, {len(READERS)} read it, and the "
+          "batch ends well")  # fmt: skip
 
 
 if __name__ == "__main__":

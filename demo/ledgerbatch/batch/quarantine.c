@@ -115,6 +115,16 @@ static void add_held_task(struct quarantine *quarantine, struct held_task held)
     quarantine->tasks = memory_grow(quarantine->tasks, &quarantine->task_capacity,
                                     quarantine->task_count + 1, sizeof held);
     quarantine->tasks[quarantine->task_count++] = held;
+    quarantine->failed_so_far += held.is_listed && held.holders.count == 0;
+    quarantine->held_so_far += held.is_listed && held.holders.count > 0;
+    pthread_mutex_unlock(&quarantine->mutex);
+}
+
+void quarantine_count(struct quarantine *quarantine, size_t *failed, size_t *held)
+{
+    pthread_mutex_lock(&quarantine->mutex);
+    *failed = quarantine->failed_so_far;
+    *held = quarantine->held_so_far;
     pthread_mutex_unlock(&quarantine->mutex);
 }
 

@@ -50,6 +50,7 @@ struct quarantine {
     struct failure *failures;
     struct held_task *tasks;
     size_t failure_count, failure_capacity, task_count, task_capacity;
+    size_t failed_so_far, held_so_far; /* listed tasks; guarded by the mutex, too */
 };
 
 bool quarantine_init(struct quarantine *quarantine, const struct plan *plan,
@@ -87,6 +88,10 @@ void quarantine_copy_reason(struct quarantine *quarantine, uint32_t seq, char *r
 
 /* Records that a task has failed. Called on the thread that runs it. */
 void quarantine_fail(struct quarantine *quarantine, const struct task *task);
+
+/* Tells how many tasks have failed so far, and how many others are held. Any thread may call this.
+ */
+void quarantine_count(struct quarantine *quarantine, size_t *failed, size_t *held);
 
 /* --- when no task runs any more --- */
 

@@ -562,11 +562,21 @@ void committer_take(struct committer *committer, struct task *task)
     committer->taken[committer->taken_count++] = task;
 }
 
+/* Lets the next commit tell other programs how many tasks failed or are held. */
+static void note_held(struct committer *committer)
+{
+    size_t failed;
+    size_t held;
+    quarantine_count(&committer->batch->quarantine, &failed, &held);
+    store_note_held(committer->store, failed, held);
+}
+
 bool committer_commit(struct committer *committer)
 {
     if (committer->taken_count == 0) {
         return true;
     }
+    note_held(committer);
     qsort(committer->taken, committer->taken_count, sizeof *committer->taken, compare_tasks);
     bool committed = store_begin(committer->store, &committer->problem) &&
                      write_effects(committer) && write_dirty(committer) &&

@@ -6,6 +6,7 @@
 #include "base/print.h"
 #include "inspect/existing.h"
 #include "inspect/list_held.h"
+#include "inspect/running.h"
 #include "publish/output.h"
 #include "store/store.h"
 #include "store/stored_book.h"
@@ -105,6 +106,8 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
     bool good = output_report(store, !is_finished, is_held ? "held" : "to do", &report, problem);
     if (good) {
         const size_t *counts = report.counts;
+        size_t done = counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED];
+        size_t over = done + counts[TOTAL_DEFERRED];
         if (facts->is_day) {
             print_format("day: %04u-%02u-%02u\n", facts->date / 10000, facts->date / 100 % 100,
                          facts->date % 100);
@@ -113,9 +116,11 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
                                     : facts->state == STORE_CLOSED
                                         ? "closed with deferred transactions"
                                         : "unfinished");
-        print_format("tasks: %zu of %u done\n",
-                     counts[TOTAL_POSTED] + counts[TOTAL_REFUSED] + counts[TOTAL_GENERATED],
-                     facts->task_count);
+        print_format("tasks: %zu of %u done\n", done, facts->task_count);
+        if (!is_finished) {
+            running_print(store_activity(store),
+                          over < facts->task_count ? facts->task_count - over : 0);
+        }
         print_format("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", counts[TOTAL_POSTED],
                      counts[TOTAL_REFUSED], counts[TOTAL_GENERATED]);
         if (counts[TOTAL_DEFERRED] > 0) {

@@ -444,6 +444,14 @@ static void set_folder(struct runner *runner)
     buffer_add_byte(&runner->folder, 0);
 }
 
+static void warn_of_reader(const char *database)
+{
+    fprintf(stderr,
+            "ledgerbatch: another program is reading %s: until it has ended and another command of "
+            "ledgerbatch has run, %s-wal is a part of the database\n",
+            database, database);
+}
+
 bool run_command(struct run_options *options, struct problem *problem)
 {
     struct runner runner = { .options = options };
@@ -462,7 +470,9 @@ bool run_command(struct run_options *options, struct problem *problem)
     buffer_fini(&runner.folder);
     leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);
-    store_close(runner.store);
+    if (!store_close(runner.store) && (done || problem->code != EXIT_CODE_IO)) {
+        warn_of_reader(options->database);
+    }
     plan_fini(&runner.plan);
     return done;
 }

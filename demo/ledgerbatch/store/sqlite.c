@@ -1,13 +1,14 @@
-/*
- * Owns the SQLite database and its one connection. With WAL and synchronous=FULL, a commit that has
- * returned survives a crash. With locking_mode=EXCLUSIVE, no second program can open the file.
- */
+/* Owns the SQLite database and its one connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "store/sqlite.h"
+
+/* How long SQLite tries again while another program has a lock. */
+#define BUSY_MS 5000
 
 bool store_i_fail(struct store *store, struct problem *problem)
 {
@@ -26,10 +27,13 @@ bool store_i_fail(struct store *store, struct problem *problem)
                            "%s: the disk is full; make room and run the same command again",
                            store->path);
     }
-    if (code == SQLITE_READONLY) {
+    if (code == SQLITE_READONLY || (code == SQLITE_CANTOPEN && store->mode == STORE_READ)) {
         return problem_set(problem, EXIT_CODE_IO,
-                           "%s: SQLite must be able to write this file and its folder, even to "
-                           "read it",
+                           store->mode == STORE_READ
+                               ? "%s: its last run was killed or another program was reading it; "
+                                 "until a command has been run that may write this file and its "
+                                 "folder, no other can read it"
+                               : "%s: the file and its folder must be writable",
                            store->path);
     }
     return problem_set(problem, EXIT_CODE_IO, "%s: %s", store->path, reason);
@@ -63,8 +67,7 @@ static bool read_number(struct store *store, const char *text, int64_t *number,
     return store_i_read_number(store, text, number, &found, problem);
 }
 
-/* Refuses the database of another program. Changes nothing in it. */
-static bool check_owner(struct store *store, bool *is_empty, struct problem *problem)
+bool store_i_check_owner(struct store *store, struct problem *problem)
 {
     int64_t tables = 0;
     int64_t owner = 0;
@@ -74,8 +77,8 @@ static bool check_owner(struct store *store, bool *is_empty, struct problem *pro
         !read_number(store, "PRAGMA user_version", &version, problem)) {
         return false;
     }
-    *is_empty = tables == 0 && owner == 0;
-    if (*is_empty) {
+    store->is_empty = tables == 0 && owner == 0;
+    if (store->is_empty) {
         return true;
     }
     if (owner != STORE_I_APPLICATION_ID) {
@@ -86,32 +89,21 @@ static bool check_owner(struct store *store, bool *is_empty, struct problem *pro
         return problem_set(problem, EXIT_CODE_OTHER,
                            "%s: was made by another version of ledgerbatch", store->path);
     }
+    store->is_own = true;
     return true;
-}
-
-/* Prepares for writing: large pages and rare checkpoints, since most writes append. */
-static bool prepare_writing(struct store *store, bool is_empty, struct problem *problem)
-{
-    return (!is_empty || store_i_execute(store, "PRAGMA page_size = 16384", problem)) &&
-           store_i_execute(store,
-                           "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
-                           "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000;"
-                           "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY",
-                           problem) &&
-           store_i_execute(store, "BEGIN IMMEDIATE; COMMIT", problem);
 }
 
 /*
  * Reports why a database cannot be opened, which SQLite's message does not say. If SQLite may not
  * create the file, its system error is ENOENT.
  */
-static bool report_unopened(struct store *store, enum store_mode mode, struct problem *problem)
+static bool report_unopened(struct store *store, struct problem *problem)
 {
     int code = sqlite3_system_errno(store->connection);
     if (sqlite3_errcode(store->connection) != SQLITE_CANTOPEN || code == 0) {
         return store_i_fail(store, problem);
     }
-    const char *reason = mode == STORE_WRITE && code == ENOENT
+    const char *reason = store->mode == STORE_WRITE && code == ENOENT
                              ? "cannot be made: its folder is missing or not writable"
                              : strerror(code);
     return problem_set(problem, EXIT_CODE_IO, "%s: %s", store->path, reason);
@@ -124,18 +116,20 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
     struct store *store = memory_zeroed(1, sizeof *store);
     store->window.end_seq = UINT32_MAX;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
-    bool is_empty = false;
+    store->mode = mode;
+    store->run.descriptor = -1;
     store->path = memory_zeroed(strlen(path) + 1, 1);
     memcpy(store->path, path, strlen(path));
     if (mode == STORE_WRITE) {
         flags |= SQLITE_OPEN_CREATE;
     }
     bool opened = sqlite3_open_v2(path, &store->connection, flags, NULL) == SQLITE_OK ||
-                  report_unopened(store, mode, problem);
-    opened = opened && check_owner(store, &is_empty, problem);
-    if (opened && mode != STORE_READ) {
-        opened = prepare_writing(store, is_empty, problem);
-    }
+                  report_unopened(store, problem);
+    (void)sqlite3_busy_timeout(store->connection, BUSY_MS);
+    opened = opened && (mode != STORE_READ || store_i_begin_reading(store, problem)) &&
+             store_i_check_owner(store, problem) &&
+             (mode == STORE_READ ? store_i_note_progress(store, problem)
+                                 : store_i_take_lock(store, problem));
     if (!opened) {
         store_close(store);
         return NULL;
@@ -153,172 +147,34 @@ bool store_exists(const char *path)
     return !is_missing;
 }
 
-void store_close(struct store *store)
+bool store_close(struct store *store)
 {
     if (!store) {
-        return;
+        return true;
     }
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         sqlite3_finalize(store->statements[i]);
     }
+    bool is_plain = store_i_leave_wal(store);
     sqlite3_close(store->connection);
+    run_file_fini(&store->run);
     free(store->path);
     free(store);
-}
-
-const char *const store_i_state_words[] = { [STORE_EMPTY] = "",
-                                            [STORE_UNFINISHED] = "unfinished",
-                                            [STORE_CLOSED] = "closed",
-                                            [STORE_FINISHED] = "finished" };
-
-static const char *text_or_empty(sqlite3_stmt *query, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(query, column);
-    return text ? text : "";
-}
-
-static bool read_batch(struct store *store, sqlite3_stmt *query, struct store_facts *facts,
-                       struct problem *problem)
-{
-    const char *kind = text_or_empty(query, 1);
-    const char *state = text_or_empty(query, 6);
-    const char *digest = text_or_empty(query, 3);
-    facts->number = (uint32_t)sqlite3_column_int64(query, 0);
-    facts->is_day = strcmp(kind, "day") == 0;
-    facts->date = store_i_date_at(query, 2);
-    facts->base_seq = (uint32_t)sqlite3_column_int64(query, 4);
-    facts->task_count = (uint32_t)sqlite3_column_int64(query, 5);
-    facts->transaction_count = (uint32_t)sqlite3_column_int64(query, 7);
-    for (int i = STORE_UNFINISHED; i <= STORE_FINISHED; i++) {
-        if (strcmp(state, store_i_state_words[i]) == 0) {
-            facts->state = (enum store_state)i;
-        }
-    }
-    snprintf(facts->digest, sizeof facts->digest, "%s", digest);
-    return facts->state != STORE_EMPTY ||
-           problem_set(problem, EXIT_CODE_IO, "%s: the database is damaged: a batch has no state",
-                       store->path);
-}
-
-bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem)
-{
-    bool is_empty;
-    *facts = (struct store_facts){ .state = STORE_EMPTY };
-    if (!check_owner(store, &is_empty, problem)) {
-        return false;
-    }
-    if (is_empty) {
-        return true;
-    }
-    sqlite3_stmt *query = store_i_query(store,
-                                        "SELECT batch, kind, date, digest, base_seq, tasks, state,"
-                                        " transactions FROM batches ORDER BY batch DESC LIMIT 1",
-                                        &store->window, problem);
-    if (!query) {
-        return false;
-    }
-    int step = sqlite3_step(query);
-    bool read =
-        step == SQLITE_ROW ? read_batch(store, query, facts, problem)
-        : step == SQLITE_DONE
-            ? problem_set(problem, EXIT_CODE_IO, "%s: the database lacks its batches", store->path)
-            : store_i_fail(store, problem);
-    sqlite3_finalize(query);
-    return read;
-}
-
-void store_set_window(struct store *store, const struct store_facts *facts)
-{
-    store->window =
-        (struct store_window){ facts->base_seq, UINT32_MAX, facts->number, facts->base_seq > 0 };
-}
-
-void store_widen_window(struct store *store, uint32_t base_seq)
-{
-    store->window.base_seq = base_seq;
-}
-
-bool store_read_last_seq(struct store *store, uint32_t *seq, struct problem *problem)
-{
-    int64_t number;
-    bool found;
-    bool read =
-        store_i_read_number(store,
-                            "SELECT max(s) FROM (SELECT max(base_seq + tasks) AS s FROM batches"
-                            " UNION ALL SELECT max(seq) FROM transactions UNION ALL SELECT "
-                            "max(done_seq) FROM deferred)",
-                            &number, &found, problem);
-    *seq = (uint32_t)number;
-    return read;
-}
-
-/* Reads a date, or 0 if there is no row. */
-static bool read_date(struct store *store, sqlite3_stmt *query, uint32_t *date,
-                      struct problem *problem)
-{
-    int step = query ? sqlite3_step(query) : SQLITE_ERROR;
-    *date = step == SQLITE_ROW ? store_i_date_at(query, 0) : 0;
-    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
-    sqlite3_finalize(query);
-    return read;
-}
-
-bool store_read_earlier_date(struct store *store, uint32_t *date, struct problem *problem)
-{
-    return read_date(store,
-                     store_i_query(store,
-                                   "SELECT date FROM batches ORDER BY batch DESC LIMIT 1 OFFSET 1",
-                                   &store->window, problem),
-                     date, problem);
-}
-
-bool store_find_file(struct store *store, const char *digest, uint32_t *date,
-                     struct problem *problem)
-{
-    sqlite3_stmt *query = store_i_query(
-        store, "SELECT date FROM files JOIN batches USING(batch) WHERE files.digest = ?1",
-        &store->window, problem);
-    if (query) {
-        (void)sqlite3_bind_text(query, 1, digest, -1, SQLITE_STATIC);
-    }
-    return read_date(store, query, date, problem);
-}
-
-bool store_read_statement_seq(struct store *store, uint32_t until, uint32_t *seq,
-                              struct problem *problem)
-{
-    struct store_window window = { 0, until, 0, false };
-    char month[sizeof "statement YYYY-MM"] = "";
-    sqlite3_stmt *query = store_i_query(store,
-                                        "SELECT seq, code FROM transactions WHERE seq > ?1"
-                                        " AND seq <= ?2 AND kind = 'statement' ORDER BY seq DESC",
-                                        &window, problem);
-    int step;
-    *seq = 0;
-    if (!query) {
-        return false;
-    }
-    while ((step = sqlite3_step(query)) == SQLITE_ROW) {
-        const char *code = text_or_empty(query, 1);
-        if (month[0] && strncmp(month, code, sizeof month - 1) != 0) {
-            break;
-        }
-        snprintf(month, sizeof month, "%s", code);
-        *seq = (uint32_t)sqlite3_column_int64(query, 0);
-    }
-    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
-    sqlite3_finalize(query);
-    return read;
+    return is_plain;
 }
 
 bool store_begin(struct store *store, struct problem *problem)
 {
-    return store_i_execute(store, "BEGIN IMMEDIATE", problem);
+    return store_i_begin_writing(store, problem);
 }
 
 bool store_commit(struct store *store, struct problem *problem)
 {
-    return store_i_execute(store, "COMMIT", problem);
+    bool committed = store_i_execute(store, "COMMIT", problem);
+    if (committed) {
+        run_file_note_commit(&store->run);
+    }
+    return committed;
 }
 
 void store_rollback(struct store *store)

@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "store/run_file.h"
 #include "store/store.h"
 
 /* "LBAT": the application ID of this program's databases. */
@@ -55,6 +56,12 @@ struct store {
     sqlite3 *connection;
     char *path;
     struct store_window window;
+    enum store_mode mode;
+    bool is_empty;        /* it has no tables yet */
+    bool is_own;          /* the file is this program's: it was checked, or is written */
+    bool is_prepared;     /* it is written */
+    int64_t data_version; /* SQLite's number for what other connections have committed */
+    struct run_file run;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
 };
 
@@ -78,6 +85,24 @@ bool store_i_fail(struct store *store, struct problem *problem);
 
 /* The column `state` of a batch. */
 extern const char *const store_i_state_words[];
+
+/* --- store/sqlite_sharing.c: how the database is shared with other programs --- */
+
+/* Reads what a writer says of itself, then begins to read the database as it is at this moment. */
+bool store_i_begin_reading(struct store *store, struct problem *problem);
+/* Counts what is done by now, if a writer runs. */
+bool store_i_note_progress(struct store *store, struct problem *problem);
+/* Takes the lock of a writer, unless the database is in memory. */
+bool store_i_take_lock(struct store *store, struct problem *problem);
+/* Begins a transaction. The first one prepares the database for writing. */
+bool store_i_begin_writing(struct store *store, struct problem *problem);
+/* Makes the database a plain file. Returns false if a writer cannot, since others read. */
+bool store_i_leave_wal(struct store *store);
+
+/* --- store/sqlite.c --- */
+
+/* Refuses the database of another program. Changes nothing in it. */
+bool store_i_check_owner(struct store *store, struct problem *problem);
 
 /* Runs SQL without parameters and results. */
 bool store_i_execute(struct store *store, const char *text, struct problem *problem);

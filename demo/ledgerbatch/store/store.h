@@ -142,19 +142,46 @@ struct stored_share {
     uint32_t seq, lane;
 };
 
+/*
+ * The program that posts into a database, as it describes itself to other programs. Times are in
+ * milliseconds since 1970 UTC.
+ */
+struct store_activity {
+    bool is_running;
+    bool was_killed; /* none runs, and the last one has not ended by itself */
+    bool is_known;   /* the fields below are valid */
+    long process;
+    int64_t begin_ms, commit_ms;       /* when it began to post, and when it last committed */
+    uint32_t done_before, done_now;    /* tasks done of all batches: when it began, and now */
+    uint32_t failed_count, held_count; /* tasks that failed or are held, up to that commit */
+};
+
 enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
 
 /*
  * Opens a database. STORE_WRITE creates it if it does not exist, STORE_REOPEN does not. Returns
  * NULL after a problem.
+ *
+ * With STORE_READ, everything that is read until the store is closed is as it was when the store
+ * was opened, whatever another program commits. With the other two no other program can open the
+ * database in these modes.
  */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
 /* Returns true if there is a file that may be a database. */
 bool store_exists(const char *path);
 
-/* Closes a store, or does nothing if it is NULL. */
-void store_close(struct store *store);
+/*
+ * Closes a store, or does nothing if it is NULL. Returns false if the database cannot become one
+ * plain file, since another program reads it: see "The database" in docs/ledgerbatch.md.
+ */
+bool store_close(struct store *store);
+
+/* Returns what a program said that posted when this store was opened with STORE_READ. */
+const struct store_activity *store_activity(const struct store *store);
+
+/* Tells other programs, with the next commit, how many tasks failed or are held. */
+void store_note_held(struct store *store, size_t failed_count, size_t held_count);
 
 bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem);
 

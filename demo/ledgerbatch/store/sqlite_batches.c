@@ -1,0 +1,149 @@
+/* Owns the rows about batches, and which of them cursors read. */
+#include <stdio.h>
+#include <string.h>
+
+#include "store/sqlite.h"
+
+const char *const store_i_state_words[] = { [STORE_EMPTY] = "",
+                                            [STORE_UNFINISHED] = "unfinished",
+                                            [STORE_CLOSED] = "closed",
+                                            [STORE_FINISHED] = "finished" };
+
+static const char *text_or_empty(sqlite3_stmt *query, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(query, column);
+    return text ? text : "";
+}
+
+static bool read_batch(struct store *store, sqlite3_stmt *query, struct store_facts *facts,
+                       struct problem *problem)
+{
+    const char *kind = text_or_empty(query, 1);
+    const char *state = text_or_empty(query, 6);
+    const char *digest = text_or_empty(query, 3);
+    facts->number = (uint32_t)sqlite3_column_int64(query, 0);
+    facts->is_day = strcmp(kind, "day") == 0;
+    facts->date = store_i_date_at(query, 2);
+    facts->base_seq = (uint32_t)sqlite3_column_int64(query, 4);
+    facts->task_count = (uint32_t)sqlite3_column_int64(query, 5);
+    facts->transaction_count = (uint32_t)sqlite3_column_int64(query, 7);
+    for (int i = STORE_UNFINISHED; i <= STORE_FINISHED; i++) {
+        if (strcmp(state, store_i_state_words[i]) == 0) {
+            facts->state = (enum store_state)i;
+        }
+    }
+    snprintf(facts->digest, sizeof facts->digest, "%s", digest);
+    return facts->state != STORE_EMPTY ||
+           problem_set(problem, EXIT_CODE_IO, "%s: the database is damaged: a batch has no state",
+                       store->path);
+}
+
+bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem)
+{
+    *facts = (struct store_facts){ .state = STORE_EMPTY };
+    if (!store_i_check_owner(store, problem)) {
+        return false;
+    }
+    if (store->is_empty) {
+        return true;
+    }
+    sqlite3_stmt *query = store_i_query(store,
+                                        "SELECT batch, kind, date, digest, base_seq, tasks, state,"
+                                        " transactions FROM batches ORDER BY batch DESC LIMIT 1",
+                                        &store->window, problem);
+    if (!query) {
+        return false;
+    }
+    int step = sqlite3_step(query);
+    bool read =
+        step == SQLITE_ROW ? read_batch(store, query, facts, problem)
+        : step == SQLITE_DONE
+            ? problem_set(problem, EXIT_CODE_IO, "%s: the database lacks its batches", store->path)
+            : store_i_fail(store, problem);
+    sqlite3_finalize(query);
+    return read;
+}
+
+void store_set_window(struct store *store, const struct store_facts *facts)
+{
+    store->window =
+        (struct store_window){ facts->base_seq, UINT32_MAX, facts->number, facts->base_seq > 0 };
+}
+
+void store_widen_window(struct store *store, uint32_t base_seq)
+{
+    store->window.base_seq = base_seq;
+}
+
+bool store_read_last_seq(struct store *store, uint32_t *seq, struct problem *problem)
+{
+    int64_t number;
+    bool found;
+    bool read =
+        store_i_read_number(store,
+                            "SELECT max(s) FROM (SELECT max(base_seq + tasks) AS s FROM batches"
+                            " UNION ALL SELECT max(seq) FROM transactions UNION ALL SELECT "
+                            "max(done_seq) FROM deferred)",
+                            &number, &found, problem);
+    *seq = (uint32_t)number;
+    return read;
+}
+
+/* Reads a date, or 0 if there is no row. */
+static bool read_date(struct store *store, sqlite3_stmt *query, uint32_t *date,
+                      struct problem *problem)
+{
+    int step = query ? sqlite3_step(query) : SQLITE_ERROR;
+    *date = step == SQLITE_ROW ? store_i_date_at(query, 0) : 0;
+    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_finalize(query);
+    return read;
+}
+
+bool store_read_earlier_date(struct store *store, uint32_t *date, struct problem *problem)
+{
+    return read_date(store,
+                     store_i_query(store,
+                                   "SELECT date FROM batches ORDER BY batch DESC LIMIT 1 OFFSET 1",
+                                   &store->window, problem),
+                     date, problem);
+}
+
+bool store_find_file(struct store *store, const char *digest, uint32_t *date,
+                     struct problem *problem)
+{
+    sqlite3_stmt *query = store_i_query(
+        store, "SELECT date FROM files JOIN batches USING(batch) WHERE files.digest = ?1",
+        &store->window, problem);
+    if (query) {
+        (void)sqlite3_bind_text(query, 1, digest, -1, SQLITE_STATIC);
+    }
+    return read_date(store, query, date, problem);
+}
+
+bool store_read_statement_seq(struct store *store, uint32_t until, uint32_t *seq,
+                              struct problem *problem)
+{
+    struct store_window window = { 0, until, 0, false };
+    char month[sizeof "statement YYYY-MM"] = "";
+    sqlite3_stmt *query = store_i_query(store,
+                                        "SELECT seq, code FROM transactions WHERE seq > ?1"
+                                        " AND seq <= ?2 AND kind = 'statement' ORDER BY seq DESC",
+                                        &window, problem);
+    int step;
+    *seq = 0;
+    if (!query) {
+        return false;
+    }
+    while ((step = sqlite3_step(query)) == SQLITE_ROW) {
+        const char *code = text_or_empty(query, 1);
+        if (month[0] && strncmp(month, code, sizeof month - 1) != 0) {
+            break;
+        }
+        snprintf(month, sizeof month, "%s", code);
+        *seq = (uint32_t)sqlite3_column_int64(query, 0);
+    }
+    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_finalize(query);
+    return read;
+}
