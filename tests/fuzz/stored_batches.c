@@ -77,7 +77,7 @@ static bool run(unsigned number, struct run_options options, const char *fails_o
     options.defers = batches[number].defers;
     options.commit_size = 1000;
     options.files = files;
-    options.file_count = options.posts_deferred ? 0 : 1;
+    options.file_count = options.requests.posts_deferred ? 0 : 1;
     input_files_set(slice_of(options.day ? day_journal : journal));
     rules_init(&options.rules);
     patterns_add(&options.rules.commutative, "Bank*");
@@ -97,7 +97,7 @@ bool stored_batch_run_on(unsigned number, bool is_retry, struct problem *problem
     struct run_options options = { .resumed = { .is_retry = is_retry, .all = is_retry } };
     if (!is_retry) {
         options.day = batches[number].going_on;
-        options.posts_deferred = batches[number].posts_deferred;
+        options.requests.posts_deferred = batches[number].posts_deferred;
     }
     return run(number, options, NULL, problem);
 }

@@ -372,6 +372,67 @@ def check_new_clients(binary, folder):
     books.run(binary, "verify", "--db", bank.folder / "db")
 
 
+ENTRIES = """\
+2024-05-02 * (K-1) sale
+  A:Cash  30.00 USD
+  A:Stock  -2 X @@ 30.00 USD
+2024-05-02 too much
+  A:Cash  -500.00 USD
+  Bank:Vault
+2024-05-02 fails
+  B:Cash  4.00 USD
+  A:Cash
+2024-05-02 behind it
+  B:Cash  6.00 USD
+  A:Cash
+"""
+
+
+def check_operator(binary, folder):
+    """An operator skips what is deferred, and takes back what is posted, each with a reason."""
+    bank = SmallBank(binary, folder / "operator")
+    entries = bank.write("e.journal", ENTRIES)
+    rules = ["--no-overdraft", "A:Cash"]
+    bank.day("2024-05-02", *rules, "--on-failure", "defer", "--fail-on", "B:*", entries, expect=CLOSED)
+    for words, message in (
+        (["--skip", "1=x"], "--skip 1: no earlier day has deferred this"),
+        (["--reverse", "2=x"], "--reverse 2: no earlier day has posted a transaction with this seq"),
+        (["--reverse", "9=x"], "--reverse 9: no earlier day has posted"),
+        (["--reverse", "1=x", "--reverse", "1=y"], "--reverse names 1 twice"),
+        (["--reverse", "1"], "take a seq and a reason"),
+        (["--skip", "3=a;b"], "take a seq and a reason"),
+        (["--reverse", "1="], "take a seq and a reason"),
+    ):  # fmt: skip
+        bank.refused("2024-05-03", [*rules, *words], message)
+    # One of the deferred transactions is skipped; the other one stays deferred, and its client held.
+    bank.day("2024-05-03", *rules, "--skip", "3=sent twice", expect=CLOSED)
+    out = bank.folder / "out/2024-05-03"
+    check("; refused: skipped: sent twice\n; 2024-05-03 fails\n" in (out / "posted.journal").read_text(), "the reason")
+    check([row["seq"] for row in deferred_of(out)] == ["4"], "one is left")
+    bank.day("2024-05-04", *rules, "--post-deferred", "--reverse", "1=not sold")
+    posted = (bank.folder / "out/2024-05-04/posted.journal").read_text()
+    # 6 are paid to B first; then the account does not have the 30 any more.
+    check("; refused: overdraft" in posted, posted)
+    bank.day("2024-05-05", "--reverse", "1=not sold")
+    posted = (bank.folder / "out/2024-05-05/posted.journal").read_text()
+    check("2024-05-05 * (K-1) Reversal of task 1 of 2024-05-02: not sold\n" in posted, posted)
+    check(re.search(r"A:Stock +2 X @@ 30.00 USD = 0 X", posted), posted)
+    found = (bank.folder / "out/2024-05-05/balances.csv").read_text()
+    check(found == "account,commodity,amount\nA:Cash,USD,-6.00\nB:Cash,USD,6.00\n", found)
+    bank.refused("2024-05-06", ["--reverse", "1=again"], "--reverse 1: task 8 has reversed it already")
+    again = bank.day("2024-05-05", "--reverse", "1=not sold").stdout.decode()
+    check("is finished" in again, again)
+    bank.refused("2024-05-05", ["--reverse", "1=another reason"], "has other input or rules")
+    message = bank.command("run", "--skip", "3=x", entries, expect=2).stderr.decode()
+    check("unknown option --skip" in message, message)
+    first = SmallBank(binary, folder / "first")
+    message = first.day("2024-05-02", "--skip", "3=x", entries, expect=2).stderr.decode()
+    check("are about earlier days, and there are none" in message, message)
+    first.command("run", "--fail-on", "B:*", entries, expect=3)
+    message = first.command("retry", "--all", "--skip", "3=x", entries, expect=2).stderr.decode()
+    check("--post-deferred, --skip and --reverse are for days" in message, message)
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
@@ -384,7 +445,7 @@ def main():
     print("seed", options.seed, flush=True)
     with small_batch.temporary_folder() as path:
         folder = Path(path)
-        for small in (check_small, check_files, check_after_run, check_held, check_new_clients):
+        for small in (check_small, check_files, check_after_run, check_held, check_new_clients, check_operator):
             small(binary, folder)
         bank = Bank(binary, folder, options.customers, options.transactions, options.seed)
         wanted = check_one_by_one(bank)

@@ -75,7 +75,7 @@ def run_days(binary, folder, workers):
     days = (("2024-01-31", january, [*FAILS, "--on-failure", "defer"]),
             ("2024-02-02", february, []),
             ("2024-02-29", "2024-02-10 Last\n  D:Cash  -3.00 USD\n  C:Cash\n"
-                           "2024-02-11 Too much\n  A:Cash  -900.00 USD\n  Bank:Vault\n", []))  # fmt: skip
+                           "2024-02-11 Too much\n  A:Cash  -900.00 USD\n  Bank:Vault\n", ["--reverse", "4=not theirs"]))  # fmt: skip
     for date, text, options in days:
         journal = folder / f"{date}.journal"
         journal.write_text(text)

@@ -21,6 +21,9 @@ static int run_kind(struct batch *batch, struct task *task, struct lane_list *mi
 
 int batch_run(struct batch *batch, struct task *task, struct lane_list *missing)
 {
+    if (task->kind == TASK_POST && missing->count == 0 && post_is_skipped(batch, task)) {
+        return 0;
+    }
     bool can_defer = batch->deferral.is_used && task->kind == TASK_POST && missing->count == 0;
     if (can_defer && deferral_skip(batch, task)) {
         return 0;

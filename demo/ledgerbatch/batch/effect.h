@@ -22,7 +22,8 @@ enum outcome {
     OUTCOME_NONE,     /* the task has not run, has failed, or is held */
     OUTCOME_POSTED,   /* a transaction of the input; its balances are in batch->after */
     OUTCOME_REFUSED,  /* a transaction; the first entry is the cell that would be overdrawn, and
-                         each other one a client with its first deferred task */
+                         each other one a client with its first deferred task; of one that
+                         an operator skips, there are none */
     OUTCOME_ROLLUP,   /* a rollup; the entries are closing balances, or generated postings */
     OUTCOME_DEFERRED, /* a transaction; the entry is the client and the task it is held since */
     OUTCOME_FAILED    /* a rollup has failed because clients are missing; it is run late */

@@ -134,3 +134,13 @@ int post_transaction(struct batch *batch, struct task *task)
     }
     return 0;
 }
+
+bool post_is_skipped(struct batch *batch, struct task *task)
+{
+    if (!batch->plan->book.transactions[task->subject].skip_reason) {
+        return false;
+    }
+    task->outcome = OUTCOME_REFUSED;
+    task->effect = effect_create();
+    return true;
+}

@@ -64,6 +64,8 @@ struct transaction {
     uint32_t line;
     uint32_t source;
     uint32_t deferred_seq, value_date; /* if it was deferred in an earlier batch; else 0 */
+    uint32_t reversed_seq;             /* the posted transaction that it takes back; or 0 */
+    const char *skip_reason;           /* why it is not posted, as an operator says; or NULL */
     char status;                       /* '*', '!' or 0 */
     bool has_code, has_assigned;
 };

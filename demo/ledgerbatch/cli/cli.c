@@ -9,8 +9,9 @@
 #include "base/syntax.h"
 #include "memory.h"
 
-#define COMMIT_SIZE 8192
-#define WORKERS_MAX 1024
+#define COMMIT_SIZE     8192
+#define WORKERS_MAX     1024
+#define REASON_SIZE_MAX 200
 
 const char cli_help[] =
     "ledgerbatch: posts the books of many clients in parallel, each client's in order\n"
@@ -47,7 +48,9 @@ const char cli_help[] =
     "                                      of the day before; options as for run\n"
     "  --date DATE              the day; it has the month-ends that are due by then, and its\n"
     "                           outputs go to DIR/DATE\n"
-    "  --post-deferred          first post what earlier days have deferred\n"
+    "  --post-deferred          post what earlier days have deferred, before the day's own\n"
+    "  --skip SEQ=REASON        refuse one of these transactions instead; may be repeated\n"
+    "  --reverse SEQ=REASON     take back a transaction of an earlier day; may be repeated\n"
     "\n"
     "ledgerbatch retry (--all | --lane CLIENT...) [OPTION]... FILE...\n"
     "                                      try again what is held; options and files as for\n"
@@ -273,18 +276,59 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     return arguments_fail(arguments, "unknown option ", argument);
 }
 
+/* A reason becomes a part of a line in journals. */
+static bool is_reason(const char *text)
+{
+    bool is_good = text[0] != 0 && text[0] != ' ' && strlen(text) <= REASON_SIZE_MAX;
+    for (const char *at = text; is_good && *at; at++) {
+        is_good = *at != ';' && (unsigned char)*at >= ' ' && *at != 0x7f;
+    }
+    return is_good;
+}
+
+/* Reads SEQ=REASON. */
+static bool take_request(struct arguments *arguments, const char *option,
+                         struct opening_request **requests, size_t *count)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, option, &value)) {
+        return false;
+    }
+    size_t digits = strspn(value, "0123456789");
+    unsigned long seq = digits > 0 && digits < 10 ? strtoul(value, NULL, 10) : 0;
+    if (seq == 0 || value[digits] != '=' || !is_reason(value + digits + 1)) {
+        return arguments_fail(arguments,
+                              "--skip and --reverse take a seq and a reason of one line without "
+                              "';', as in 12='sent twice', not ",
+                              value);
+    }
+    if (!*requests) {
+        *requests = memory_zeroed((size_t)arguments->count, sizeof **requests);
+    }
+    (*requests)[(*count)++] = (struct opening_request){ (uint32_t)seq, value + digits + 1 };
+    return true;
+}
+
 /* Reads an option of the command day. Sets *known to whether it is one. */
 static bool take_day_option(struct arguments *arguments, struct run_options *run, bool is_day,
                             const char *argument, bool *known)
 {
+    bool takes = is_day || run->resumed.is_retry;
     *known = true;
     if (is_day && arguments_is_option(argument, "--date")) {
         return take_day(arguments, "--date", "--date takes a day such as 2024-03-05, not ",
                         &run->day);
     }
-    if ((is_day || run->resumed.is_retry) && strcmp(argument, "--post-deferred") == 0) {
-        run->posts_deferred = true;
+    if (takes && strcmp(argument, "--post-deferred") == 0) {
+        run->requests.posts_deferred = true;
         return true;
+    }
+    if (takes && arguments_is_option(argument, "--skip")) {
+        return take_request(arguments, "--skip", &run->requests.skips, &run->requests.skip_count);
+    }
+    if (takes && arguments_is_option(argument, "--reverse")) {
+        return take_request(arguments, "--reverse", &run->requests.reversals,
+                            &run->requests.reversal_count);
     }
     *known = false;
     return true;
@@ -333,7 +377,7 @@ static bool check_run(const struct run_options *run, bool is_day, struct argumen
     if (is_day && run->day == 0) {
         return arguments_fail(arguments, "day needs --date with the day, such as 2024-03-05", "");
     }
-    return run->file_count > 0 || is_day || run->posts_deferred ||
+    return run->file_count > 0 || is_day || run->requests.posts_deferred ||
            arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
 
@@ -524,5 +568,7 @@ void cli_fini(struct cli *cli)
     rules_fini(&cli->run.rules);
     free(cli->run.fail_on.items);
     free((void *)cli->run.files);
+    free(cli->run.requests.skips);
+    free(cli->run.requests.reversals);
     free((void *)cli->run.resumed.clients);
 }

@@ -44,7 +44,8 @@ static bool visit_files(struct store *store, const struct plan *plan, file_visit
     bool *is_posted = memory_zeroed(book->sources.count + 1, sizeof *is_posted);
     bool good = true;
     for (size_t i = 0; i < book->transaction_count; i++) {
-        is_posted[book->transactions[i].source] |= book->transactions[i].deferred_seq == 0;
+        is_posted[book->transactions[i].source] |=
+            book->transactions[i].deferred_seq == 0 && book->transactions[i].reversed_seq == 0;
     }
     for (size_t i = 0; good && i < book->sources.count; i++) {
         struct stored_file file = { .number = plan->opening.number + !plan->has_opening };

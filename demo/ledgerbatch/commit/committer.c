@@ -13,8 +13,8 @@
 #include "batch/effect.h"
 #include "commit/name_rows.h"
 #include "commit/task_header.h"
+#include "commit/unposted.h"
 #include "memory.h"
-#include "store/entry.h"
 #include "store/stored_book.h"
 
 enum cell_flag {
@@ -23,11 +23,6 @@ enum cell_flag {
 };
 
 #define LANE_DIRTY 1 /* its progress is to be written in this commit */
-
-static const struct client_cell *client_cell(const struct committer *committer, uint32_t cell)
-{
-    return &committer->batch->plan->clients.cells[cell];
-}
 
 void committer_init(struct committer *committer, struct batch *batch, struct store *store)
 {
@@ -83,7 +78,7 @@ static bool load_balance(struct committer *committer, const struct cell_index *i
     }
     committer->balances[cell] = balance->amount;
     committer->cell_flags[cell] = CELL_STORED;
-    if (client_cell(committer, cell)->client != NO_INDEX) {
+    if (committer_cell(committer, cell)->client != NO_INDEX) {
         committer->batch->balances[cell] = balance->amount;
     }
     return true;
@@ -177,14 +172,13 @@ static void add_price(const struct committer *committer, const struct posting *p
     }
 }
 
-/* Returns the row of posting i of a transaction. House accounts have no running balance. */
-static struct stored_posting make_posting_row(const struct committer *committer, uint32_t seq,
-                                              const struct transaction *transaction, uint32_t i,
-                                              char *price_text)
+struct stored_posting committer_posting_row(const struct committer *committer, uint32_t seq,
+                                            const struct transaction *transaction, uint32_t i,
+                                            char *price_text)
 {
     const struct batch *batch = committer->batch;
     const struct posting *posting = &batch->plan->book.postings[transaction->first_posting + i];
-    const struct client_cell *cell = client_cell(committer, posting->cell);
+    const struct client_cell *cell = committer_cell(committer, posting->cell);
     struct stored_posting stored = { .seq = seq,
                                      .number = i + 1,
                                      .account = cell->account,
@@ -201,7 +195,8 @@ static bool write_postings(struct committer *committer, uint32_t seq,
 {
     char price_text[AMOUNT_TEXT_SIZE];
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
-        struct stored_posting stored = make_posting_row(committer, seq, transaction, i, price_text);
+        struct stored_posting stored =
+            committer_posting_row(committer, seq, transaction, i, price_text);
         uint32_t cell = committer->batch->plan->book.postings[transaction->first_posting + i].cell;
         if (stored.has_balance) {
             committer->balances[cell] = stored.balance;
@@ -216,141 +211,39 @@ static bool write_postings(struct committer *committer, uint32_t seq,
     return true;
 }
 
-/*
- * Adds a transaction that is not posted as journal text, and puts its postings. Returns false after
- * a problem.
- */
-static bool put_unposted(struct committer *committer, const struct task *task,
-                         const struct stored_transaction *header)
-{
-    const struct book *book = &committer->batch->plan->book;
-    const struct transaction *transaction = &book->transactions[task->subject];
-    char price_text[AMOUNT_TEXT_SIZE];
-    bool put = true;
-    entry_header(&committer->text, header);
-    for (uint32_t i = 0; put && i < transaction->posting_count; i++) {
-        struct stored_posting posting =
-            make_posting_row(committer, task->seq, transaction, i, price_text);
-        struct stored_unposted unposted = { posting.seq, posting.number, posting.account,
-                                            posting.commodity, posting.amount };
-        posting.has_balance = false;
-        entry_posting(&committer->text, book_account_name(book, posting.account),
-                      &committer->commodities[posting.commodity], &posting,
-                      &committer->commodities[posting.price_commodity]);
-        put = store_put_unposted(committer->store, &unposted, &committer->problem);
-    }
-    return put;
-}
-
-/* Says in a refusal which of its clients have an earlier transaction that is deferred. */
-static void add_earlier_deferrals(struct committer *committer, const struct task *task)
-{
-    const struct plan *plan = committer->batch->plan;
-    for (size_t i = 1; i < task->effect->count; i++) {
-        buffer_add_text(&committer->text, "; task ");
-        buffer_add_number(&committer->text, task->effect->entries[i].number);
-        buffer_add_text(&committer->text, " of ");
-        buffer_add(&committer->text, plan->clients.items[task->effect->entries[i].cell].name);
-        buffer_add_text(&committer->text, " is deferred");
-    }
-}
-
-static void add_deferral_reason(struct committer *committer, const struct task *task)
-{
-    const struct plan *plan = committer->batch->plan;
-    const struct effect_entry *entry = &task->effect->entries[0];
-    struct buffer *text = &committer->text;
-    char reason[200];
-    if (entry->number == task->seq) {
-        quarantine_copy_reason(&committer->batch->quarantine, entry->number, reason, sizeof reason);
-        buffer_add_text(text, "failed: ");
-        buffer_add_text(text, reason);
-        return;
-    }
-    buffer_add(text, entry->cell < plan->clients.count ? plan->clients.items[entry->cell].name
-                                                       : slice_of(PLAN_HOUSE_NAME));
-    buffer_add_text(text, " is held since task ");
-    buffer_add_number(text, entry->number);
-}
-
-static const struct transaction *task_transaction(const struct committer *committer,
-                                                  const struct task *task)
-{
-    return &committer->batch->plan->book.transactions[task->subject];
-}
-
 /* Notes that a transaction is tried again, if it was deferred in this batch or an earlier one. */
 static bool set_deferral_done(struct committer *committer, const struct task *task)
 {
     const struct plan *plan = committer->batch->plan;
     uint32_t seq = plan_is_late(plan, task) ? plan_early_seq(plan, task)
-                                            : task_transaction(committer, task)->deferred_seq;
+                                            : committer_transaction(committer, task)->deferred_seq;
     return seq == 0 ||
            store_set_deferral_done(committer->store, seq, task->seq, &committer->problem);
 }
 
-static bool write_deferral(struct committer *committer, const struct task *task)
+/* Notes what a transaction is about that an operator has asked for. */
+static bool note_origin(struct committer *committer, const struct task *task)
 {
-    const struct effect_entry *entry = &task->effect->entries[0];
-    struct buffer *text = &committer->text;
-    struct stored_transaction header = task_header(committer->batch->plan, task, text);
-    uint32_t value_date = task_transaction(committer, task)->value_date;
-    text->size = 0;
-    add_deferral_reason(committer, task);
-    size_t reason_size = text->size;
-    header.date = value_date ? value_date : header.date;
-    if (!set_deferral_done(committer, task) || !put_unposted(committer, task, &header)) {
-        return false;
-    }
-    struct stored_deferral deferral = { .seq = task->seq,
-                                        .date = header.date,
-                                        .has_lane = entry->cell != NO_INDEX,
-                                        .lane = entry->cell,
-                                        .root_seq = entry->number,
-                                        .reason = { text->data, reason_size },
-                                        .entry = { text->data + reason_size,
-                                                   text->size - reason_size } };
-    return store_put_deferral(committer->store, &deferral, &committer->problem);
-}
-
-static bool write_refusal(struct committer *committer, const struct task *task,
-                          const struct stored_transaction *header)
-{
-    const struct book *book = &committer->batch->plan->book;
-    const struct effect_entry *overdrawn = &task->effect->entries[0];
-    const struct client_cell *cell = client_cell(committer, overdrawn->cell);
-    struct buffer *text = &committer->text;
-    text->size = 0;
-    buffer_add_text(text, "overdraft: ");
-    buffer_add(text, book_account_name(book, cell->account));
-    buffer_add_text(text, " would be ");
-    entry_number(text, &committer->commodities[cell->commodity], overdrawn->balance);
-    buffer_add_byte(text, ' ');
-    buffer_add(text, book_symbol(book, cell->commodity));
-    add_earlier_deferrals(committer, task);
-    size_t reason_size = text->size;
-    if (!put_unposted(committer, task, header)) {
-        return false;
-    }
-    struct stored_refusal refusal = { task->seq,
-                                      { text->data, reason_size },
-                                      { text->data + reason_size, text->size - reason_size } };
-    return store_put_refusal(committer->store, &refusal, &committer->problem);
+    uint32_t reversed_seq = committer_transaction(committer, task)->reversed_seq;
+    bool reverses = reversed_seq != 0 && task->outcome != OUTCOME_REFUSED;
+    return set_deferral_done(committer, task) &&
+           (!reverses ||
+            store_put_reversal(committer->store, reversed_seq, task->seq, &committer->problem));
 }
 
 static bool write_posted_or_refused(struct committer *committer, const struct task *task)
 {
-    const struct transaction *transaction = task_transaction(committer, task);
+    const struct transaction *transaction = committer_transaction(committer, task);
     bool refused = task->outcome == OUTCOME_REFUSED;
     struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
     if (refused) {
         header.kind = slice_of("refused");
     }
-    if (!set_deferral_done(committer, task) ||
+    if (!note_origin(committer, task) ||
         !store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }
-    return refused ? write_refusal(committer, task, &header)
+    return refused ? unposted_write_refusal(committer, task, &header)
                    : write_postings(committer, task->seq, transaction);
 }
 
@@ -358,7 +251,7 @@ static bool write_entry(struct committer *committer, const struct task *task, si
                         bool is_statement)
 {
     const struct effect_entry *entry = &task->effect->entries[i];
-    const struct client_cell *cell = client_cell(committer, entry->cell);
+    const struct client_cell *cell = committer_cell(committer, entry->cell);
     if (is_statement) {
         struct stored_closing closing = { task->seq, cell->account, cell->commodity,
                                           entry->balance };
@@ -490,7 +383,7 @@ static bool write_effect(struct committer *committer, struct task *task)
     case OUTCOME_ROLLUP:
         return write_rollup(committer, task);
     case OUTCOME_DEFERRED:
-        return write_deferral(committer, task);
+        return note_origin(committer, task) && unposted_write_deferral(committer, task);
     case OUTCOME_FAILED:
         return write_failed(committer, task);
     case OUTCOME_NONE:
@@ -513,7 +406,7 @@ static bool write_effects(struct committer *committer)
 
 static bool write_balance(struct committer *committer, uint32_t cell)
 {
-    const struct client_cell *place = client_cell(committer, cell);
+    const struct client_cell *place = committer_cell(committer, cell);
     bool stored = committer->cell_flags[cell] & CELL_STORED;
     if (!amount_fits(committer->balances[cell])) {
         struct slice name = book_account_name(&committer->batch->plan->book, place->account);

@@ -40,6 +40,25 @@ void committer_fini(struct committer *committer);
  */
 bool committer_load(struct committer *committer, struct problem *problem);
 
+/* Returns the transaction of a task. */
+static inline const struct transaction *committer_transaction(const struct committer *committer,
+                                                              const struct task *task)
+{
+    return &committer->batch->plan->book.transactions[task->subject];
+}
+
+static inline const struct client_cell *committer_cell(const struct committer *committer,
+                                                       uint32_t cell)
+{
+    return &committer->batch->plan->clients.cells[cell];
+}
+
+/* Returns the row of posting i of a transaction. House accounts have no running balance. The price
+ * is written into `price_text`, of AMOUNT_TEXT_SIZE. */
+struct stored_posting committer_posting_row(const struct committer *committer, uint32_t seq,
+                                            const struct transaction *transaction, uint32_t i,
+                                            char *price_text);
+
 /* Takes a task that has an outcome into the next commit, which drops its effect. */
 void committer_take(struct committer *committer, struct task *task);
 

@@ -82,7 +82,7 @@ static bool add_late(const struct loading *loading, const void *row)
 /* Takes a deferral of an earlier batch. Its client is held, unless it is tried again. */
 static bool carry(const struct loading *loading, const struct stored_deferral *deferral)
 {
-    if (loading->plan->opening.item_count == 0) {
+    if (!opening_has_deferred(&loading->plan->opening, deferral->seq)) {
         deferral_hold(&loading->batch->deferral, deferral->has_lane ? deferral->lane : NO_INDEX,
                       deferral->root_seq);
         loading->leftovers->carried_count++;
@@ -96,7 +96,7 @@ static bool add_carried_lane(const struct loading *loading, const void *row)
     if (share->lane > plan_house_lane(loading->plan)) {
         return report_wrong_deferral(loading->problem);
     }
-    if (loading->leftovers->carried_count > 0) {
+    if (!opening_has_deferred(&loading->plan->opening, share->seq)) {
         deferral_note(&loading->batch->deferral, share->lane, share->seq);
     }
     return true;

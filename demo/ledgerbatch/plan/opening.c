@@ -5,43 +5,17 @@
 #include <stdlib.h>
 
 #include "base/syntax.h"
-#include "memory.h"
+#include "plan/opening_items.h"
 #include "read/journal.h"
 
 /* The names of sources that are no files. */
 #define DATABASE_SOURCE "the database"
 
-static void add_item(struct opening *opening, const struct stored_deferral *deferral)
-{
-    opening->items = memory_grow(opening->items, &opening->item_capacity, opening->item_count + 1,
-                                 sizeof *opening->items);
-    opening->items[opening->item_count++] =
-        (struct opening_item){ deferral->seq, deferral->date, (uint32_t)opening->texts.size,
-                               (uint32_t)deferral->entry.size };
-    buffer_add(&opening->texts, deferral->entry);
-}
-
-/* Loads those that were deferred before the day. If the day was stopped, some are done already. */
-static bool load_items(struct opening *opening, struct store *store, struct problem *problem)
-{
-    struct stored_deferral deferral;
-    struct store_cursor *cursor = store_cursor_open(store, STORE_DEFERRALS, problem);
-    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
-    while (step == STORE_ROW) {
-        step = store_cursor_next(cursor, &deferral, problem);
-        if (step == STORE_ROW && deferral.seq <= opening->base_seq) {
-            add_item(opening, &deferral);
-        }
-    }
-    store_cursor_close(cursor);
-    return step == STORE_END;
-}
-
-bool opening_load(struct opening *opening, struct store *store, bool posts_deferred,
+bool opening_load(struct opening *opening, struct store *store, struct opening_requests *requests,
                   struct problem *problem)
 {
     if (!stored_book_load(&opening->book, store, problem) ||
-        (posts_deferred && !load_items(opening, store, problem))) {
+        !opening_items_load(opening, store, requests, problem)) {
         return false;
     }
     for (size_t i = 0; opening->is_new && i < opening->book.cell_count; i++) {
@@ -83,24 +57,56 @@ static void fill_names(const struct stored_book *stored, struct book *book)
     }
 }
 
+static void set_origin(struct transaction *transaction, const struct opening_item *item)
+{
+    switch (item->kind) {
+    case ITEM_POST:
+    case ITEM_SKIP:
+        transaction->deferred_seq = item->seq;
+        transaction->value_date = item->date;
+        transaction->skip_reason = item->reason;
+        break;
+    case ITEM_REVERSE:
+        transaction->reversed_seq = item->seq;
+        break;
+    }
+}
+
 static bool read_item(const struct opening *opening, const struct opening_item *item,
                       struct book *book, struct problem *problem)
 {
     char name[40];
     size_t count = book->transaction_count;
     struct slice text = { opening->texts.data + item->text, item->text_size };
-    snprintf(name, sizeof name, "deferred task %u", item->seq);
+    snprintf(name, sizeof name, item->kind == ITEM_REVERSE ? "reversal of %u" : "deferred task %u",
+             item->seq);
     if (!journal_read_text(book, name, text, problem)) {
         return false;
     }
     if (book->transaction_count != count + 1) {
-        return stored_book_damaged(problem, "a deferred transaction cannot be read");
+        return stored_book_damaged(problem, "an earlier transaction cannot be read");
     }
-    struct transaction *transaction = &book->transactions[count];
-    transaction->date = opening->day;
-    transaction->value_date = item->date;
-    transaction->deferred_seq = item->seq;
+    book->transactions[count].date = opening->day;
+    set_origin(&book->transactions[count], item);
     return true;
+}
+
+bool opening_has_deferred(const struct opening *opening, uint32_t seq)
+{
+    size_t begin = 0;
+    size_t end = opening->item_count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        const struct opening_item *item = &opening->items[middle];
+        if (item->kind == ITEM_REVERSE || item->seq > seq) {
+            end = middle;
+        } else if (item->seq < seq) {
+            begin = middle + 1;
+        } else {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool opening_fill(const struct opening *opening, struct book *book, struct problem *problem)

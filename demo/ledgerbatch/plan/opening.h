@@ -8,10 +8,28 @@
 #include "plan/clients.h"
 #include "store/stored_book.h"
 
-/* A deferred transaction of an earlier batch, which the day posts. */
+/* A task of an earlier batch, and what an operator says about it. */
+struct opening_request {
+    uint32_t seq;
+    const char *reason; /* one line without ';' */
+};
+
+/* What an operator asks for. */
+struct opening_requests {
+    bool posts_deferred; /* what earlier batches have deferred is posted */
+    struct opening_request *skips,
+        *reversals; /* deferred ones are skipped, posted ones taken back */
+    size_t skip_count, reversal_count;
+};
+
+enum opening_item_kind { ITEM_POST, ITEM_SKIP, ITEM_REVERSE };
+
+/* A transaction of the day that comes from an earlier one. */
 struct opening_item {
-    uint32_t seq, date;
+    enum opening_item_kind kind;
+    uint32_t seq, date;       /* of the deferred or reversed transaction */
     uint32_t text, text_size; /* in `texts`: the transaction as journal text */
+    const char *reason;       /* of a skip */
 };
 
 struct opening {
@@ -20,16 +38,16 @@ struct opening {
     uint32_t base_seq, number;
     bool is_new; /* the store does not have the day yet */
     struct stored_book book;
-    struct opening_item *items;
+    struct opening_item *items; /* deferred ones, then reversals, each in the order of seq */
     size_t item_count, item_capacity;
     struct buffer texts;
 };
 
 /*
- * Loads names and balances. In a new day the balances so far are the opening balances. With
- * `posts_deferred` loads the deferred transactions, too. The store has the day's window.
+ * Loads names, balances and what the requests are about. In a new day the balances so far are the
+ * opening balances. The store has the day's window. Sorts the requests.
  */
-bool opening_load(struct opening *opening, struct store *store, bool posts_deferred,
+bool opening_load(struct opening *opening, struct store *store, struct opening_requests *requests,
                   struct problem *problem);
 void opening_fini(struct opening *opening);
 
@@ -46,6 +64,9 @@ bool opening_check_book(const struct opening *opening, struct book *book, struct
 /* Checks that stored accounts still belong to the same clients, or to the house. */
 bool opening_check_clients(const struct opening *opening, const struct book *book,
                            const struct clients *clients, struct problem *problem);
+
+/* Returns whether the day tries a transaction again that an earlier batch has deferred. */
+bool opening_has_deferred(const struct opening *opening, uint32_t seq);
 
 /* Returns the stored group of a client; an empty one if the client is new. */
 struct slice opening_group(const struct opening *opening, struct slice client);

@@ -41,14 +41,22 @@ static bool go_on(struct opening *opening, struct store *store, const struct sto
     return store_read_earlier_date(store, &opening->last_day, problem);
 }
 
+/* Checks the requests of a first day, which has no earlier one. */
+static bool check_requests(const struct opening_requests *requests, struct problem *problem)
+{
+    return (requests->skip_count == 0 && requests->reversal_count == 0) ||
+           problem_set(problem, EXIT_CODE_INPUT,
+                       "--skip and --reverse are about earlier days, and there are none");
+}
+
 bool day_open(struct opening *opening, struct store *store, const struct store_facts *last,
-              uint32_t date, bool posts_deferred, struct problem *problem)
+              uint32_t date, struct opening_requests *requests, struct problem *problem)
 {
     opening->day = date;
     if (!store || last->state == STORE_EMPTY) {
         opening->number = 1;
         opening->is_new = true;
-        return true;
+        return check_requests(requests, problem);
     }
     bool is_last = last->is_day && last->date == date;
     if (!(is_last ? go_on : follow)(opening, store, last, problem)) {
@@ -56,5 +64,5 @@ bool day_open(struct opening *opening, struct store *store, const struct store_f
     }
     struct store_facts window = { .base_seq = opening->base_seq, .number = opening->number };
     store_set_window(store, &window);
-    return opening_load(opening, store, posts_deferred, problem);
+    return opening_load(opening, store, requests, problem);
 }

@@ -13,6 +13,6 @@
  * database. Restricts the store to the day.
  */
 bool day_open(struct opening *opening, struct store *store, const struct store_facts *last,
-              uint32_t date, bool posts_deferred, struct problem *problem);
+              uint32_t date, struct opening_requests *requests, struct problem *problem);
 
 #endif

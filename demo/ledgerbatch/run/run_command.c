@@ -16,7 +16,7 @@
 #include "run/submit.h"
 
 struct runner {
-    const struct run_options *options;
+    struct run_options *options;
     struct plan plan;
     struct batch batch;
     struct committer committer;
@@ -354,7 +354,7 @@ static bool open_store(struct runner *runner, enum store_mode mode, struct probl
  */
 static bool open_day(struct runner *runner, struct problem *problem)
 {
-    const struct run_options *options = runner->options;
+    struct run_options *options = runner->options;
     bool is_there = store_exists(options->database);
     if ((options->day == 0 && !options->resumed.is_retry) ||
         (is_there && !open_store(runner, STORE_REOPEN, problem))) {
@@ -365,8 +365,14 @@ static bool open_day(struct runner *runner, struct problem *problem)
         day = runner->last.date;
     }
     runner->plan.has_opening = day != 0;
+    const struct opening_requests *requests = &options->requests;
+    if (day == 0 && (requests->posts_deferred || requests->skip_count + requests->reversal_count)) {
+        return problem_set(problem, EXIT_CODE_INPUT,
+                           "--post-deferred, --skip and --reverse are for days, and %s has none",
+                           options->database);
+    }
     return day == 0 || day_open(&runner->plan.opening, runner->store, &runner->last, day,
-                                options->posts_deferred, problem);
+                                &options->requests, problem);
 }
 
 static bool run_plan(struct runner *runner, struct problem *problem)

@@ -5,6 +5,7 @@
 #define LEDGERBATCH_RUN_RUN_COMMAND_H
 
 #include "commit/held_rows.h"
+#include "plan/opening.h"
 #include "plan/rules.h"
 #include "problem.h"
 #include "run/refusal_limit.h"
@@ -18,11 +19,11 @@ struct run_options {
     unsigned task_wait_us; /* see --task-wait-us */
     struct patterns fail_on;
     enum on_quarantine on_quarantine;
-    bool has_on_quarantine; /* it was given */
-    bool defers;            /* --on-failure defer */
-    uint32_t retry_day;     /* of deferred transactions; 0: the last day of the batch */
-    uint32_t day;           /* the date of the command day; 0: another command */
-    bool posts_deferred;    /* the day posts what earlier days have deferred */
+    bool has_on_quarantine;           /* it was given */
+    bool defers;                      /* --on-failure defer */
+    uint32_t retry_day;               /* of deferred transactions; 0: the last day of the batch */
+    uint32_t day;                     /* the date of the command day; 0: another command */
+    struct opening_requests requests; /* what a day does about earlier ones; the caller frees */
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */
     size_t commit_size;         /* about how many tasks share a commit */

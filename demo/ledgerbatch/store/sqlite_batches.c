@@ -121,6 +121,19 @@ bool store_find_file(struct store *store, const char *digest, uint32_t *date,
     return read_date(store, query, date, problem);
 }
 
+bool store_find_reversal(struct store *store, uint32_t reversed_seq, uint32_t *seq,
+                         struct problem *problem)
+{
+    struct store_window window = { .base_seq = reversed_seq };
+    sqlite3_stmt *query =
+        store_i_query(store, "SELECT seq FROM reversals WHERE reversed_seq = ?1", &window, problem);
+    int step = query ? sqlite3_step(query) : SQLITE_ERROR;
+    *seq = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(query, 0) : 0;
+    bool found = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_finalize(query);
+    return found;
+}
+
 bool store_read_statement_seq(struct store *store, uint32_t until, uint32_t *seq,
                               struct problem *problem)
 {

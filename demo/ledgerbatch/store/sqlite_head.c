@@ -42,6 +42,7 @@ static const char *const current_texts[] = {
     "SELECT * FROM missing ORDER BY seq, lane",
     "SELECT * FROM failed ORDER BY seq",
     "SELECT * FROM deferred ORDER BY seq",
+    "SELECT * FROM reversals ORDER BY reversed_seq",
     "SELECT * FROM unposted WHERE seq IN (SELECT seq FROM deferred) ORDER BY seq, n"
 };
 

@@ -72,18 +72,31 @@ sqlite3_stmt *store_i_query(struct store *store, const char *text,
     return query;
 }
 
-struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
-                                       struct problem *problem)
+static struct store_cursor *open_cursor(struct store *store, enum store_rows rows,
+                                        const struct store_window *window, struct problem *problem)
 {
     struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
     cursor->store = store;
     cursor->rows = rows;
-    cursor->query = store_i_query(store, store_i_queries[rows], &store->window, problem);
+    cursor->query = store_i_query(store, store_i_queries[rows], window, problem);
     if (!cursor->query) {
         store_cursor_close(cursor);
         return NULL;
     }
     return cursor;
+}
+
+struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
+                                       struct problem *problem)
+{
+    return open_cursor(store, rows, &store->window, problem);
+}
+
+struct store_cursor *store_cursor_open_at(struct store *store, enum store_rows rows, uint32_t seq,
+                                          struct problem *problem)
+{
+    struct store_window window = { .base_seq = seq - (seq > 0), .end_seq = seq };
+    return open_cursor(store, rows, &window, problem);
 }
 
 void store_cursor_close(struct store_cursor *cursor)

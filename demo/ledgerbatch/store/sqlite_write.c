@@ -46,6 +46,7 @@ static const char schema[] =
     "CREATE TABLE deferred(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, lane INTEGER,"
     " root_seq INTEGER NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL,"
     " done_seq INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE reversals(reversed_seq INTEGER PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
@@ -68,6 +69,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
     [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
     [PUT_DEFERRAL] = "INSERT INTO deferred VALUES(?,?,?,?,?,?,?)",
+    [PUT_REVERSAL] = "INSERT INTO reversals VALUES(?,?)",
     [SET_DEFERRAL_DONE] = "UPDATE deferred SET done_seq = ?2 WHERE seq = ?1 AND done_seq IS NULL",
     [SET_DEFERRAL_LANE] = "UPDATE deferred SET lane = ?2 WHERE seq = ?1",
     [SET_ACCOUNT_LANE] = "UPDATE accounts SET lane = ?2 WHERE account = ?1",
@@ -427,6 +429,18 @@ bool store_put_missing(struct store *store, const struct stored_share *missing,
 {
     sqlite3_stmt *statement = prepare_share(store, PUT_MISSING, missing, problem);
     return statement && run_statement(store, statement, problem);
+}
+
+bool store_put_reversal(struct store *store, uint32_t reversed_seq, uint32_t seq,
+                        struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, PUT_REVERSAL, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, reversed_seq);
+    bind_number(statement, 2, seq);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,

@@ -265,6 +265,13 @@ bool store_put_deferral(struct store *store, const struct stored_deferral *defer
 bool store_set_deferral_done(struct store *store, uint32_t seq, uint32_t done_seq,
                              struct problem *problem);
 
+/* Records that a posted transaction is reversed by the task `seq`. */
+bool store_put_reversal(struct store *store, uint32_t reversed_seq, uint32_t seq,
+                        struct problem *problem);
+/* Finds the task that has reversed a transaction; 0: none has. */
+bool store_find_reversal(struct store *store, uint32_t reversed_seq, uint32_t *seq,
+                         struct problem *problem);
+
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem);
 
@@ -314,6 +321,9 @@ enum store_step { STORE_ROW, STORE_END, STORE_FAILED };
 
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
                                        struct problem *problem);
+/* Opens a cursor for the rows of one seq: of transactions or postings of any batch. */
+struct store_cursor *store_cursor_open_at(struct store *store, enum store_rows rows, uint32_t seq,
+                                          struct problem *problem);
 void store_cursor_close(struct store_cursor *cursor);
 
 /*
