@@ -103,8 +103,13 @@ def check_signals(batch, wanted, number):
     terminal = Terminal(batch.command(name, "--live", "--task-wait-us", 100, "--commit-size", 50))
     terminal.read_until(b"worker 0")
     terminal.process.send_signal(number)
-    shown = terminal.finish(-number)
-    check(shown.endswith(END), f"the terminal is in order: {shown[-200:]}")
+    if number == signal.SIGTERM:
+        shown = terminal.finish(7)
+        check(b"stopped by SIGTERM" in shown, f"the program says what has stopped it: {shown[-200:]}")
+        check(shown.count(BEGIN) == shown.count(END), "the terminal is in order")
+    else:
+        shown = terminal.finish(-number)
+        check(shown.endswith(END), f"the terminal is in order: {shown[-200:]}")
     batch.run(name)
     books.check_same(batch.results(name), wanted, f"signal {number}, and resumed")
 

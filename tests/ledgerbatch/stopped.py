@@ -98,6 +98,36 @@ def check_readers(batch, process):
         books.check(re.search(f"^{line}$", status, re.M), f"no line {line}:\n{status}")
 
 
+def terminate(batch, words, delay):
+    """Sends SIGTERM after the first commit and a delay; returns the message, or None if it came too late."""
+    process = subprocess.Popen(batch.command(words, 3000), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_until(lambda: batch.is_written() or process.poll() is not None, "a commit")
+    time.sleep(delay)
+    process.terminate()
+    message = process.communicate(timeout=WAITING_SECONDS)[1].decode()
+    books.check(process.returncode in (0, 7, -signal.SIGTERM), f"exit {process.returncode}: {message}")
+    return message if process.returncode == 7 else None
+
+
+def check_terminated(batch, wanted):
+    """SIGTERM ends a batch in order: the database is one plain file with all that was done."""
+    stops = 0
+    for number in range(12):
+        batch.clear()
+        message = terminate(batch, ("run",), 0.004 * number)
+        if message:
+            stops += 1
+            books.check(message == "ledgerbatch: stopped by SIGTERM: what is done is committed; run the same "
+                        "command again to go on\n", message)  # fmt: skip
+            left = [path.name for path in batch.folder.glob("db*")]
+            books.check(left == ["db"], f"the database is one plain file: {left}")
+            books.run(batch.binary, "verify", "--db", batch.database)
+        books.run(*batch.command(("run",)))
+        books.check_same(books.fingerprint(batch.database, batch.outputs), wanted, "terminated, and resumed")
+    books.check(stops >= 3, f"only {stops} of 12 signals came in time")
+    return stops
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
@@ -117,7 +147,8 @@ def main():
         books.check_same(books.fingerprint(batch.database, batch.outputs), wanted, "continued")
         status = books.run(*batch.command(("status",))).stdout.decode()
         books.check("state: finished" in status and "running" not in status, status)
-    print(f"stopped: {len(WRITERS)} commands say that the database is in use, {len(READERS)} read it, and the "
+        stops = check_terminated(batch, wanted)
+    print(f"terminated {stops} times; stopped: {len(WRITERS)} commands say that the database is in use, {len(READERS)} read it, and the "
           "batch ends well")  # fmt: skip
 
 

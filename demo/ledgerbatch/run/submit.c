@@ -9,6 +9,7 @@
 #include "batch/batch_task.h"
 #include "batch/cut.h"
 #include "memory.h"
+#include "run/stop.h"
 
 /* How many tasks are submitted in one call. */
 #define SUBMIT_COUNT 256
@@ -293,6 +294,13 @@ static void drop_tasks(const struct submission *submission, size_t first)
     }
 }
 
+static bool report_stop(struct problem *problem)
+{
+    return problem_set(problem, EXIT_CODE_STOPPED,
+                       "stopped by SIGTERM: what is done is committed; run the same command again "
+                       "to go on");
+}
+
 /* Submits all tasks of a submission. The pool takes none any more if a commit has failed. */
 static bool submit_tasks(lanepool_pool *pool, const struct submitter *submitter,
                          const struct submission *submission, struct problem *problem)
@@ -304,6 +312,10 @@ static bool submit_tasks(lanepool_pool *pool, const struct submitter *submitter,
             pool, submission->tasks + sent, submission->task_count - sent, CHECK_NS, &accepted);
         sent += accepted;
         draw_progress(submitter);
+        if (stop_is_asked()) {
+            drop_tasks(submission, sent);
+            return report_stop(problem);
+        }
         if (status != LANEPOOL_OK && status != LANEPOOL_TIMED_OUT) {
             drop_tasks(submission, sent);
             return pool_problem(problem, "take a task", status);
@@ -352,7 +364,7 @@ static lanepool_status await_end(lanepool_pool *pool, const struct submitter *su
     while (status == LANEPOOL_TIMED_OUT || status == LANEPOOL_PARKED) {
         status = lanepool_pool_await(pool, CHECK_NS);
         draw_progress(submitter);
-        if (status == LANEPOOL_PARKED) {
+        if (status == LANEPOOL_PARKED || (status == LANEPOOL_TIMED_OUT && stop_is_asked())) {
             end_pool(pool, true);
         }
     }
@@ -364,7 +376,9 @@ static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, 
 {
     end_pool(pool, !good);
     lanepool_status status = await_end(pool, submitter);
-    if (status != LANEPOOL_OK && good) {
+    if (good && stop_is_asked()) {
+        good = report_stop(problem);
+    } else if (good && status != LANEPOOL_OK) {
         good = pool_problem(problem, "finish", status);
     }
     watch_end(submitter->watch);
@@ -450,10 +464,12 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
     if (status != LANEPOOL_OK) {
         return pool_problem(problem, "be created", status);
     }
+    stop_begin();
     watch_start(submitter->watch, submitter->batch, submitter->skipped, pool);
     bool good =
         submit_lane_holds(pool, submitter->batch, problem) && submit_all(pool, submitter, problem);
     good = finish_pool(pool, submitter, good, problem);
+    stop_end();
     if (submitter->committer->failed) {
         *problem = submitter->committer->problem;
     }

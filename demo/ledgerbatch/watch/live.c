@@ -46,7 +46,8 @@ static void take_signal(struct live *live)
         raise(SIGSTOP); /* stops this thread first, so that it does not draw before it continues */
     } else {
         pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
-        raise(number); /* does not return */
+        raise(number); /* only SIGTERM comes back, when it asks the batch to stop */
+        pthread_sigmask(SIG_BLOCK, &live->signals, NULL);
     }
     terminal_enter();
     live->next_ns = 0;
