@@ -8,11 +8,11 @@
 
 enum exit_code {
     EXIT_CODE_DONE = 0,
-    EXIT_CODE_IO = 1,      /* reading, writing or a database failed */
-    EXIT_CODE_INPUT = 2,   /* a file or the command line is wrong */
-    EXIT_CODE_HELD = 3,    /* of ledgerbatch: a lane is quarantined, some tasks are held */
-    EXIT_CODE_OTHER = 4,   /* of ledgerbatch: the database belongs to other input or rules */
-    EXIT_CODE_REFUSED = 5, /* of ledgerbatch: more is refused than --max-refused allows */
+    EXIT_CODE_IO = 1,       /* reading, writing or a database failed */
+    EXIT_CODE_INPUT = 2,    /* a file or the command line is wrong */
+    EXIT_CODE_HELD = 3,     /* of ledgerbatch: a lane is quarantined, some tasks are held */
+    EXIT_CODE_OTHER = 4,    /* of ledgerbatch: the database belongs to other input or rules */
+    EXIT_CODE_REFUSED = 5,  /* of ledgerbatch: more is refused than --max-refused allows */
     EXIT_CODE_DEFERRED = 6, /* of ledgerbatch: all is written, but some transactions are deferred */
     EXIT_CODE_STOPPED = 7   /* of ledgerbatch: a signal has stopped the batch */
 };

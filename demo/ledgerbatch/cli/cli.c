@@ -78,7 +78,8 @@ const char cli_help[] =
     "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or "
     "usage;\n"
     "3 work is held; 4 the database belongs to other input or rules, or has another head;\n"
-    "5 more transactions are refused than --max-refused allows; 6 transactions are deferred.\n";
+    "5 more transactions are refused than --max-refused allows; 6 transactions are deferred;\n"
+    "7 stopped by SIGTERM.\n";
 
 static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
                         unsigned long maximum, unsigned long *number)

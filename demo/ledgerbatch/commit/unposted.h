@@ -1,6 +1,6 @@
 /*
- * What the committer writes of a transaction that is not posted: the reason, the transaction as
- * journal text, and its postings for the control totals.
+ * The rows of a transaction that is not posted: the reason, the transaction as journal text, and
+ * its postings for the control totals.
  */
 #ifndef LEDGERBATCH_COMMIT_UNPOSTED_H
 #define LEDGERBATCH_COMMIT_UNPOSTED_H

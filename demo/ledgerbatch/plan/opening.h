@@ -1,5 +1,5 @@
 /*
- * What a day begins with: the names, balances and deferred transactions of the batches before it.
+ * The opening of a day: the names, balances and deferred transactions of the batches before it.
  */
 #ifndef LEDGERBATCH_PLAN_OPENING_H
 #define LEDGERBATCH_PLAN_OPENING_H
@@ -14,7 +14,7 @@ struct opening_request {
     const char *reason; /* one line without ';' */
 };
 
-/* What an operator asks for. */
+/* The requests of an operator about earlier batches. */
 struct opening_requests {
     bool posts_deferred; /* what earlier batches have deferred is posted */
     struct opening_request *skips,

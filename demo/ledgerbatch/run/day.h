@@ -1,5 +1,5 @@
 /*
- * The command day: where it goes on in the database.
+ * The place of a day in the database: a new one, or the last one again.
  */
 #ifndef LEDGERBATCH_RUN_DAY_H
 #define LEDGERBATCH_RUN_DAY_H
