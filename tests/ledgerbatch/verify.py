@@ -108,7 +108,7 @@ def check_days(binary, folder):
 
 
 def tables_of(connection):
-    return [row[0] for row in connection.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+    return [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
 
 
 def changes_of(connection):

@@ -1,4 +1,4 @@
-/* Owns the pass over all postings; see inspect/pass.h. */
+/* Owns the passes over postings; see inspect/pass.h. */
 #include "inspect/pass.h"
 
 #include "inspect/existing.h"
@@ -49,5 +49,23 @@ bool pass_take_all(struct pass *pass, pass_take take, struct problem *problem)
     }
     store_cursor_close(postings);
     store_cursor_close(transactions);
+    return step == STORE_END;
+}
+
+bool pass_take_account(struct pass *pass, uint32_t account, pass_take take, struct problem *problem)
+{
+    struct stored_register_row row;
+    struct store_cursor *cursor = store_register_open(pass->store, account, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_register_next(cursor, &row, problem);
+        if (step == STORE_ROW && row.transaction.seq != row.posting.seq) {
+            stored_book_damaged(problem, "a posting is of no transaction");
+            step = STORE_FAILED;
+        } else if (step == STORE_ROW && !take(pass, &row.transaction, &row.posting, problem)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
     return step == STORE_END;
 }

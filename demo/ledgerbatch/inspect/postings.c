@@ -47,19 +47,18 @@ static bool take_for_register(struct pass *pass, const struct stored_transaction
     if (!stored_book_add_posting(&pass->book, posting, &cell, problem)) {
         return false;
     }
-    if (posting->account == pass->account) {
-        add_register_line(pass, transaction, posting, cell->running);
-    }
+    add_register_line(pass, transaction, posting, cell->running);
     return true;
 }
 
-static bool find_account(struct pass *pass, const char *name, struct problem *problem)
+static bool find_account(const struct pass *pass, const char *name, uint32_t *account,
+                         struct problem *problem)
 {
     char hint[NEAREST_HINT_SIZE];
     struct slice wanted = slice_of(name);
     struct nearest nearest = nearest_to(wanted);
     for (size_t i = 0; i < pass->book.account_count; i++) {
-        pass->account = (uint32_t)i;
+        *account = (uint32_t)i;
         if (slice_equal(pass->book.accounts[i].name, wanted)) {
             return true;
         }
@@ -71,11 +70,13 @@ static bool find_account(struct pass *pass, const char *name, struct problem *pr
 
 bool inspect_register(const char *database, const char *account, struct problem *problem)
 {
-    struct pass pass = { .account = 0 };
-    bool good = pass_begin(&pass, database, problem) && find_account(&pass, account, problem);
+    uint32_t number = 0;
+    struct pass pass = { .lane = 0 };
+    bool good =
+        pass_begin(&pass, database, problem) && find_account(&pass, account, &number, problem);
     if (good) {
         buffer_add_text(&pass.text, "seq,date,code,text,commodity,amount,balance\n");
-        good = pass_take_all(&pass, take_for_register, problem);
+        good = pass_take_account(&pass, number, take_for_register, problem);
         print_piece(&pass, 0);
         inspect_warn(database, &pass.facts, "postings");
     }

@@ -42,7 +42,7 @@ static bool compare_heads(const char *database, const char *head, const char *wa
 bool inspect_verify(const char *database, const char *wanted, struct problem *problem)
 {
     char head[SHA256_TEXT_SIZE];
-    struct pass pass = { .account = 0 };
+    struct pass pass = { .lane = 0 };
     bool good = pass_begin(&pass, database, problem) && store_check_file(pass.store, problem) &&
                 check_sums(&pass, problem) && store_check_chain(pass.store, problem) &&
                 store_read_head(pass.store, head, problem) &&

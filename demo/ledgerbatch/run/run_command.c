@@ -179,7 +179,7 @@ static bool finish_store(struct runner *runner, struct problem *problem)
 {
     bool finished =
         write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
-        store_clear_held(runner->store, problem) &&
+        store_clear_held(runner->store, problem) && store_index_postings(runner->store, problem) &&
         store_set_state(runner->store, count_deferred(runner) > 0 ? STORE_CLOSED : STORE_FINISHED,
                         problem) &&
         store_commit(runner->store, problem);

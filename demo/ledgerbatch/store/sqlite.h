@@ -71,6 +71,9 @@ sqlite3_stmt *store_i_query(struct store *store, const char *text,
                             const struct store_window *window, struct problem *problem);
 extern const char *const store_i_queries[STORE_ROW_KINDS];
 
+/* Creates the views, and the indexes that they need. */
+extern const char store_i_views[];
+
 /* Returns a date; 0 if it is damaged. Dates are stored as YYYY-MM-DD. */
 uint32_t store_i_date_at(sqlite3_stmt *query, int column);
 

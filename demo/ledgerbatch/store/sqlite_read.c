@@ -72,13 +72,19 @@ sqlite3_stmt *store_i_query(struct store *store, const char *text,
     return query;
 }
 
-static struct store_cursor *open_cursor(struct store *store, enum store_rows rows,
-                                        const struct store_window *window, struct problem *problem)
+static const char register_query[] =
+    "SELECT p.seq, p.n, p.account, p.commodity, p.amount, p.balance, p.price, p.price_commodity,"
+    " p.price_is_total, t.seq, t.date, t.kind, t.status, t.code, t.text FROM postings p"
+    " LEFT JOIN transactions t ON t.seq = p.seq WHERE p.account = ? ORDER BY p.seq, p.n";
+#define REGISTER_TRANSACTION 9 /* the first column of the transaction */
+
+static struct store_cursor *open_query(struct store *store, enum store_rows rows, const char *text,
+                                       const struct store_window *window, struct problem *problem)
 {
     struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
     cursor->store = store;
     cursor->rows = rows;
-    cursor->query = store_i_query(store, store_i_queries[rows], window, problem);
+    cursor->query = store_i_query(store, text, window, problem);
     if (!cursor->query) {
         store_cursor_close(cursor);
         return NULL;
@@ -89,14 +95,25 @@ static struct store_cursor *open_cursor(struct store *store, enum store_rows row
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
                                        struct problem *problem)
 {
-    return open_cursor(store, rows, &store->window, problem);
+    return open_query(store, rows, store_i_queries[rows], &store->window, problem);
 }
 
 struct store_cursor *store_cursor_open_at(struct store *store, enum store_rows rows, uint32_t seq,
                                           struct problem *problem)
 {
     struct store_window window = { .base_seq = seq - (seq > 0), .end_seq = seq };
-    return open_cursor(store, rows, &window, problem);
+    return open_query(store, rows, store_i_queries[rows], &window, problem);
+}
+
+struct store_cursor *store_register_open(struct store *store, uint32_t account,
+                                         struct problem *problem)
+{
+    struct store_cursor *cursor =
+        open_query(store, STORE_POSTINGS, register_query, &store->window, problem);
+    if (cursor) {
+        (void)sqlite3_bind_int64(cursor->query, 1, account);
+    }
+    return cursor;
 }
 
 void store_cursor_close(struct store_cursor *cursor)
@@ -143,16 +160,17 @@ static wide wide_at(sqlite3_stmt *query, int column)
     return is_negative ? -number : number;
 }
 
-static struct stored_transaction transaction_at(sqlite3_stmt *query)
+/* Returns a transaction whose first column is `first`. */
+static struct stored_transaction transaction_at(sqlite3_stmt *query, int first)
 {
-    struct slice status = slice_at(query, 3);
-    return (struct stored_transaction){ .seq = number_at(query, 0),
-                                        .date = store_i_date_at(query, 1),
-                                        .kind = slice_at(query, 2),
+    struct slice status = slice_at(query, first + 3);
+    return (struct stored_transaction){ .seq = number_at(query, first),
+                                        .date = store_i_date_at(query, first + 1),
+                                        .kind = slice_at(query, first + 2),
                                         .status = status.size ? status.data[0] : 0,
-                                        .has_code = has_value(query, 4),
-                                        .code = slice_at(query, 4),
-                                        .text = slice_at(query, 5) };
+                                        .has_code = has_value(query, first + 4),
+                                        .code = slice_at(query, first + 4),
+                                        .text = slice_at(query, first + 5) };
 }
 
 static struct stored_posting posting_at(sqlite3_stmt *query)
@@ -213,7 +231,7 @@ static void read_row(const struct store_cursor *cursor, void *row)
         break;
     case STORE_TRANSACTIONS:
     case STORE_HELD_TASKS:
-        *(struct stored_transaction *)row = transaction_at(query);
+        *(struct stored_transaction *)row = transaction_at(query, 0);
         break;
     case STORE_POSTINGS:
         *(struct stored_posting *)row = posting_at(query);
@@ -269,4 +287,20 @@ enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct
         store_i_fail(cursor->store, problem);
         return STORE_FAILED;
     }
+}
+
+enum store_step store_register_next(struct store_cursor *cursor, struct stored_register_row *row,
+                                    struct problem *problem)
+{
+    int step = sqlite3_step(cursor->query);
+    if (step == SQLITE_ROW) {
+        row->posting = posting_at(cursor->query);
+        row->transaction = transaction_at(cursor->query, REGISTER_TRANSACTION);
+        return STORE_ROW;
+    }
+    if (step == SQLITE_DONE) {
+        return STORE_END;
+    }
+    store_i_fail(cursor->store, problem);
+    return STORE_FAILED;
 }

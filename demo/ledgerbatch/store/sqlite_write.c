@@ -137,7 +137,8 @@ bool store_create(struct store *store, struct problem *problem)
     char pragmas[96];
     snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              STORE_I_APPLICATION_ID, STORE_I_FORMAT_VERSION);
-    return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem);
+    return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem) &&
+           store_i_execute(store, store_i_views, problem);
 }
 
 static bool put_batch(struct store *store, const struct store_facts *facts, struct problem *problem)
