@@ -175,11 +175,17 @@ static size_t count_deferred(const struct runner *runner)
     return runner->report.counts[TOTAL_DEFERRED] + runner->report.carried;
 }
 
+/* A day does without the index: to keep it up to date would cost more with each day. */
+static bool index_postings(struct runner *runner, struct problem *problem)
+{
+    return runner->plan.has_opening || store_index_postings(runner->store, problem);
+}
+
 static bool finish_store(struct runner *runner, struct problem *problem)
 {
     bool finished =
         write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
-        store_clear_held(runner->store, problem) && store_index_postings(runner->store, problem) &&
+        store_clear_held(runner->store, problem) && index_postings(runner, problem) &&
         store_set_state(runner->store, count_deferred(runner) > 0 ? STORE_CLOSED : STORE_FINISHED,
                         problem) &&
         store_commit(runner->store, problem);

@@ -165,6 +165,7 @@ bool store_begin_batch(struct store *store, const struct store_facts *facts,
     return (facts->number == 1 || store_i_extend_chain(store, problem)) &&
            put_batch(store, facts, problem) &&
            store_i_execute(store,
+                           "DROP INDEX IF EXISTS postings_by_account;"
                            "DELETE FROM opening; INSERT INTO opening"
                            " SELECT account, commodity, amount FROM balances WHERE amount != 0",
                            problem);

@@ -290,7 +290,7 @@ bool store_clear_held_tasks(struct store *store, struct problem *problem);
 bool store_clear_held(struct store *store, struct problem *problem);
 /*
  * Creates the index for the postings of one account, unless it is there. To keep it while a batch
- * is posted would take a sixth of the time, so it comes at the end.
+ * is posted would take a sixth of the time, so it comes at the end. A next batch removes it.
  */
 bool store_index_postings(struct store *store, struct problem *problem);
 /* Sets the state of the last batch. */
