@@ -433,6 +433,58 @@ def check_operator(binary, folder):
     check("--post-deferred, --skip and --reverse are for days" in message, message)
 
 
+def check_checks(binary, folder):
+    """The command check says what would be, writes outputs only where it is told to, and changes nothing."""
+    bank = SmallBank(binary, folder / "check")
+    entries = bank.write("e.journal", ENTRIES)
+    rules = ["--no-overdraft", "A:Cash"]
+    result = bank.command("check", *rules, entries).stdout.decode()
+    check("this is a check: " in result and "refused: task 2, 2024-05-02 too much: overdraft" in result, result)
+    check(not (bank.folder / "db").exists(), "a check makes no database")
+    fails = [*rules, "--on-failure", "defer", "--fail-on", "B:*"]
+    outputs = ["--out", bank.folder / "preview"]
+    message = books.run(binary, "check", "--db", bank.folder / "db", *outputs, "--date", "2024-05-02", "--commutative",
+                        "Bank:*", *fails, entries, expect=CLOSED).stderr.decode()  # fmt: skip
+    check(message == "ledgerbatch: 2 of 4 transactions would be deferred\n", message)
+    bank.day("2024-05-02", *fails, entries, expect=CLOSED)
+    before = books.fingerprint(bank.folder / "db", bank.folder / "out")
+    wanted = books.fingerprint(bank.folder / "db", bank.folder / "out/2024-05-02")
+    books.check_same(books.fingerprint(bank.folder / "db", bank.folder / "preview/2024-05-02"), wanted, "the outputs")
+    more = ["--date", "2024-05-31", "--post-deferred", "--commutative", "Bank:*", "--monthly", "statement"]
+    result = books.run(binary, "check", "--db", bank.folder / "db", *outputs, *more)
+    check("day 2024-05-31: 2 transactions and 1 month-end rollup" in result.stdout.decode(), result.stdout.decode())
+    books.check_same(books.fingerprint(bank.folder / "db", bank.folder / "out"), before, "a check")
+    books.run(binary, "day", "--db", bank.folder / "db", "--out", bank.folder / "out", *more)
+    books.check_same(books.fingerprint(bank.folder / "db", bank.folder / "preview/2024-05-31"),
+                     books.fingerprint(bank.folder / "db", bank.folder / "out/2024-05-31"), "the outputs of a day")
+    for words, message in ((["--post-deferred"], "need --date"), (["--date", "2024-06-01", "--until", "2024-06-01"],
+                                                                  "--until is not for days")):  # fmt: skip
+        result = bank.command("check", *words, entries, expect=2).stderr.decode()
+        check(message in result, result)
+
+
+def check_until(binary, folder):
+    """Later transactions are left out, as if they were not in the files; a month that is not over has no end."""
+    bank = SmallBank(binary, folder / "until")
+    whole = bank.write("whole.journal", MONDAY + TUESDAY + MONDAY[MONDAY.index("2024") :].replace("01-29", "02-20"))
+    part = bank.write("part.journal", MONDAY + TUESDAY)
+    for until, rules, name in (("2024-01-31", ["--monthly", "statement"], "month"), ("2024-02-19", [], "none")):
+        outputs = bank.folder / name
+        result = books.run(binary, "run", "--db", bank.folder / f"{name}.db", "--out", outputs, "--commutative", "Bank:*",
+                           "--until", until, *rules, whole).stdout.decode()  # fmt: skip
+        check("; after --until: 1 transaction\n" in result, result)
+        shorter = bank.folder / f"{name}-shorter"
+        books.run(binary, "run", "--db", bank.folder / f"{name}-shorter.db", "--out", shorter, "--commutative", "Bank:*",
+                  *rules, part)  # fmt: skip
+        for path in ("balances.csv", "posted.journal", "totals.csv"):
+            check((outputs / path).read_bytes() == (shorter / path).read_bytes(), f"--until {until}: {path}")
+    open_month = books.run(binary, "check", "--commutative", "Bank:*", "--until", "2024-01-30", "--monthly", "statement",
+                           whole).stdout.decode()  # fmt: skip
+    check("3 transactions of 2 clients; after" in open_month, open_month)
+    message = bank.command("run", "--until", "2024-01-01", whole, expect=2).stderr.decode()
+    check("all transactions are after --until" in message, message)
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
@@ -445,7 +497,8 @@ def main():
     print("seed", options.seed, flush=True)
     with small_batch.temporary_folder() as path:
         folder = Path(path)
-        for small in (check_small, check_files, check_after_run, check_held, check_new_clients, check_operator):
+        for small in (check_small, check_files, check_after_run, check_held, check_new_clients, check_operator, check_checks,
+                      check_until):
             small(binary, folder)
         bank = Bank(binary, folder, options.customers, options.transactions, options.seed)
         wanted = check_one_by_one(bank)

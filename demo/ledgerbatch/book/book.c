@@ -72,6 +72,37 @@ void book_drop_transactions(struct book *book, size_t count)
     }
 }
 
+/* Removes the remainders of transactions that are not kept, and renumbers the others. */
+static void renumber_remainders(struct book *book, const uint32_t *new_numbers)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < book->remainder_count; i++) {
+        struct remainder remainder = book->remainders[i];
+        remainder.transaction = new_numbers[remainder.transaction];
+        if (remainder.transaction != NO_INDEX) {
+            book->remainders[kept++] = remainder;
+        }
+    }
+    book->remainder_count = kept;
+}
+
+size_t book_drop_later(struct book *book, uint32_t date)
+{
+    size_t count = book->transaction_count;
+    uint32_t *new_numbers = memory_zeroed(count, sizeof *new_numbers);
+    book->transaction_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_kept = book->transactions[i].date <= date;
+        new_numbers[i] = is_kept ? (uint32_t)book->transaction_count : NO_INDEX;
+        if (is_kept) {
+            book->transactions[book->transaction_count++] = book->transactions[i];
+        }
+    }
+    renumber_remainders(book, new_numbers);
+    free(new_numbers);
+    return count - book->transaction_count;
+}
+
 uint32_t book_add_extra(struct book *book)
 {
     book->extras = memory_grow(book->extras, &book->extra_capacity, book->extra_count + 1,

@@ -132,6 +132,9 @@ uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity);
 /* Removes the last transactions with their postings, so that `count` are left. */
 void book_drop_transactions(struct book *book, size_t count);
 
+/* Removes the transactions after a date, and returns how many these were. */
+size_t book_drop_later(struct book *book, uint32_t date);
+
 struct posting *book_add_posting(struct book *book);
 struct transaction *book_add_transaction(struct book *book);
 /* Adds an empty extra and returns its index. */

@@ -13,74 +13,6 @@
 #define WORKERS_MAX     1024
 #define REASON_SIZE_MAX 200
 
-const char cli_help[] =
-    "ledgerbatch: posts the books of many clients in parallel, each client's in order\n"
-    "\n"
-    "ledgerbatch run [OPTION]... FILE...   read journals (- is standard input) and post them\n"
-    "  --db FILE                the database (ledgerbatch.db); an unfinished one is resumed\n"
-    "  --out DIR                where the outputs go (ledgerbatch-out)\n"
-    "  --workers N              worker threads (one for each CPU)\n"
-    "  --csv                    FILEs are transfers: seq,date,from,to,amount,commodity\n"
-    "  --client-depth N         a client is the first N components of an account's name (1)\n"
-    "  --commutative PATTERN    accounts that are only summed, such as the house's own\n"
-    "  --no-overdraft PATTERN   accounts that must not be taken below zero\n"
-    "  --monthly LIST           after each month: statement,accrual=RATE,close,\n"
-    "                           trial-balance\n"
-    "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
-    "  --max-refused N|P%       exit with 5 if more transactions are refused\n"
-    "  --commit-size N          transactions that share a commit (8192)\n"
-    "  --trace FILE             record what the workers do; laneview shows it\n"
-    "  --live                   draw what the workers do; without a terminal, a line a second\n"
-    "  --ascii                  draw it with no other characters than those of ASCII\n"
-    "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
-    "  --fail-on PATTERN        let transactions that touch such an account fail\n"
-    "  --on-failure WHAT        when a transaction fails (hold): hold: what depends on it waits;\n"
-    "                           defer: it and later ones of its client are skipped, and posted\n"
-    "                           at a retry; all others are posted, month-end rollups are run\n"
-    "  --on-quarantine WHAT     what month-end rollups do while a client is held (exclude):\n"
-    "                           exclude: run without it, and make up for it later; hold: wait;\n"
-    "                           fail: let the others continue, and run at the very end\n"
-    "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
-    "  --no-overdraft and --fail-on may be repeated.\n"
-    "\n"
-    "ledgerbatch day --date DATE [OPTION]... [FILE]...\n"
-    "                                      post one more day into the database, from the balances\n"
-    "                                      of the day before; options as for run\n"
-    "  --date DATE              the day; it has the month-ends that are due by then, and its\n"
-    "                           outputs go to DIR/DATE\n"
-    "  --post-deferred          post what earlier days have deferred, before the day's own\n"
-    "  --skip SEQ=REASON        refuse one of these transactions instead; may be repeated\n"
-    "  --reverse SEQ=REASON     take back a transaction of an earlier day; may be repeated\n"
-    "\n"
-    "ledgerbatch retry (--all | --lane CLIENT...) [OPTION]... FILE...\n"
-    "                                      try again what is held; options and files as for\n"
-    "                                      the run or day\n"
-    "  --lane CLIENT            resume this client; may be repeated; the others stay held\n"
-    "  --all                    resume all of them; post what is deferred\n"
-    "  --day DATE               book what is deferred on this day (the last day of the batch)\n"
-    "\n"
-    "ledgerbatch balances --db FILE        print account,commodity,amount\n"
-    "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
-    "ledgerbatch register ACCOUNT --db FILE\n"
-    "                                      print the postings of an account with its balances\n"
-    "ledgerbatch statement CLIENT [--from DATE] [--to DATE] --db FILE\n"
-    "                                      print a client's postings, and its balances before\n"
-    "                                      and after\n"
-    "ledgerbatch trial-balance [--at DATE] --db FILE\n"
-    "                                      print all balances at the end of a day, with sums\n"
-    "ledgerbatch verify [--head HEAD] --db FILE\n"
-    "                                      check all sums; print the head, a hash of all rows;\n"
-    "                                      refuse another head than the one that a run printed\n"
-    "ledgerbatch generate smallbank --customers N --transactions M --months K --seed S\n"
-    "                                      print a journal for load tests\n"
-    "ledgerbatch --help | --version\n"
-    "\n"
-    "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or "
-    "usage;\n"
-    "3 work is held; 4 the database belongs to other input or rules, or has another head;\n"
-    "5 more transactions are refused than --max-refused allows; 6 transactions are deferred;\n"
-    "7 stopped by SIGTERM.\n";
-
 static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
                         unsigned long maximum, unsigned long *number)
 {
@@ -122,6 +54,19 @@ static bool take_monthly(struct arguments *arguments, struct rules *rules)
     return !wrong || arguments_fail(arguments, wrong, "");
 }
 
+/* `wrong` says what the option takes. */
+static bool take_day(struct arguments *arguments, const char *option, const char *wrong,
+                     uint32_t *day)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, option, &value)) {
+        return false;
+    }
+    const char *at = value;
+    const char *end = value + strlen(value);
+    return (!syntax_date(&at, end, day) && at == end) || arguments_fail(arguments, wrong, value);
+}
+
 /* Reads an option about rules. Sets *known to whether the argument is one. */
 static bool take_rule(struct arguments *arguments, struct rules *rules, const char *argument,
                       bool *known)
@@ -145,6 +90,10 @@ static bool take_rule(struct arguments *arguments, struct rules *rules, const ch
     }
     if (arguments_is_option(argument, "--monthly")) {
         return take_monthly(arguments, rules);
+    }
+    if (arguments_is_option(argument, "--until")) {
+        return take_day(arguments, "--until", "--until takes a day such as 2024-03-05, not ",
+                        &rules->until);
     }
     if (arguments_is_option(argument, "--accrual-accounts")) {
         return arguments_take_value(arguments, "--accrual-accounts", &rules->accrual_accounts);
@@ -200,19 +149,6 @@ static bool take_on_failure(struct arguments *arguments, bool *defers)
     *defers = strcmp(value, "defer") == 0;
     return *defers || strcmp(value, "hold") == 0 ||
            arguments_fail(arguments, "--on-failure takes hold or defer, not ", value);
-}
-
-/* `wrong` says what the option takes. */
-static bool take_day(struct arguments *arguments, const char *option, const char *wrong,
-                     uint32_t *day)
-{
-    const char *value = NULL;
-    if (!arguments_take_value(arguments, option, &value)) {
-        return false;
-    }
-    const char *at = value;
-    const char *end = value + strlen(value);
-    return (!syntax_date(&at, end, day) && at == end) || arguments_fail(arguments, wrong, value);
 }
 
 static bool take_max_refused(struct arguments *arguments, struct refusal_limit *limit)
@@ -359,7 +295,7 @@ static bool take_choice(struct arguments *arguments, struct run_options *run, co
 static bool check_run(const struct run_options *run, bool is_day, struct arguments *arguments)
 {
     const struct held_choice *resumed = &run->resumed;
-    if (run->database[0] == 0 || run->folder[0] == 0) {
+    if (run->database[0] == 0 || (run->folder && run->folder[0] == 0)) {
         return arguments_fail(arguments, "--db and --out need a name", "");
     }
     if (run->watch.is_ascii && !run->watch.is_live) {
@@ -375,20 +311,33 @@ static bool check_run(const struct run_options *run, bool is_day, struct argumen
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
         return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
     }
-    if (is_day && run->day == 0) {
+    if (is_day && run->day == 0 && !run->is_check) {
         return arguments_fail(arguments, "day needs --date with the day, such as 2024-03-05", "");
     }
-    return run->file_count > 0 || is_day || run->requests.posts_deferred ||
+    const struct opening_requests *requests = &run->requests;
+    bool is_about_days =
+        requests->posts_deferred || requests->skip_count + requests->reversal_count > 0;
+    if (is_about_days && run->day == 0 && !resumed->is_retry) {
+        return arguments_fail(arguments, "--post-deferred, --skip and --reverse need --date", "");
+    }
+    if (run->day != 0 && run->rules.until != 0) {
+        return arguments_fail(arguments,
+                              "--until is not for days: what a day leaves out could not be posted "
+                              "later",
+                              "");
+    }
+    return run->file_count > 0 || run->day != 0 || requests->posts_deferred ||
            arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
 
-enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY };
+enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY, KIND_CHECK };
 
 static bool take_option(struct cli *cli, struct arguments *arguments, enum run_kind kind,
                         const char **clients, const char *argument)
 {
     bool known;
-    bool taken = take_day_option(arguments, &cli->run, kind == KIND_DAY, argument, &known);
+    bool taken = take_day_option(arguments, &cli->run, kind == KIND_DAY || kind == KIND_CHECK,
+                                 argument, &known);
     if (known) {
         return taken;
     }
@@ -403,6 +352,8 @@ static bool read_run(struct cli *cli, struct arguments *arguments, enum run_kind
     const char **clients = memory_zeroed((size_t)arguments->count, sizeof *clients);
     cli->command = CLI_RUN;
     cli->run.files = files;
+    cli->run.is_check = kind == KIND_CHECK;
+    cli->run.folder = kind == KIND_CHECK ? NULL : cli->run.folder;
     cli->run.resumed = (struct held_choice){ .is_retry = kind == KIND_RETRY, .clients = clients };
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
@@ -545,6 +496,9 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "day") == 0) {
         return read_run(cli, &arguments, KIND_DAY);
+    }
+    if (strcmp(command, "check") == 0) {
+        return read_run(cli, &arguments, KIND_CHECK);
     }
     if (strcmp(command, "retry") == 0) {
         return read_run(cli, &arguments, KIND_RETRY);

@@ -97,6 +97,11 @@ static bool print_deferrals(struct store *store, struct problem *problem)
     return step == STORE_END;
 }
 
+bool inspect_list_unposted(struct store *store, struct problem *problem)
+{
+    return print_refusals(store, problem) && print_deferrals(store, problem);
+}
+
 /* Prints how much is done, and the control totals. */
 static bool print_progress(struct store *store, const struct store_facts *facts, bool is_held,
                            struct problem *problem)
@@ -147,8 +152,7 @@ bool inspect_status(const char *database, struct problem *problem)
         return false;
     }
     store_set_window(store, &facts);
-    bool good = stored_book_load(&book, store, problem) && print_refusals(store, problem) &&
-                print_deferrals(store, problem) &&
+    bool good = stored_book_load(&book, store, problem) && inspect_list_unposted(store, problem) &&
                 list_held(store, &book, facts.task_count, database, &advice, problem) &&
                 print_progress(store, &facts, advice.size > 0, problem);
     if (good) {

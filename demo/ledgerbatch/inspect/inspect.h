@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "problem.h"
+#include "store/store.h"
 
 bool inspect_balances(const char *database, struct problem *problem);
 bool inspect_status(const char *database, struct problem *problem);
@@ -21,5 +22,8 @@ bool inspect_trial_balance(const char *database, uint32_t day, struct problem *p
 /* Checks the file and all sums, and prints the head. `wanted` is the head that it must have, or
  * NULL. */
 bool inspect_verify(const char *database, const char *wanted, struct problem *problem);
+
+/* Prints the first refused and the first deferred transactions of a store's window. */
+bool inspect_list_unposted(struct store *store, struct problem *problem);
 
 #endif

@@ -58,6 +58,12 @@ static bool read_files(struct plan *plan, const char *const *files, size_t file_
     if (!faults_none(&plan->book.faults, problem)) {
         return false;
     }
+    if (plan->rules.until != 0) {
+        plan->left_out_count = book_drop_later(&plan->book, plan->rules.until);
+    }
+    if (plan->left_out_count > 0 && plan->book.transaction_count == 0) {
+        return problem_set(problem, EXIT_CODE_INPUT, "all transactions are after --until");
+    }
     if (plan->book.transaction_count == 0 && !plan->has_opening) {
         return problem_set(problem, EXIT_CODE_INPUT, "%s: the input has no transactions", files[0]);
     }
@@ -154,7 +160,12 @@ static void find_months(struct plan *plan)
     size_t count = book->transaction_count;
     plan->first_month = count ? date_month(book->transactions[book->order[0]].date) : UINT32_MAX;
     plan->end_month = count ? date_month(book->transactions[book->order[count - 1]].date) + 1 : 0;
+    if (plan->rules.until != 0 && plan->end_month > month_after(plan->rules.until)) {
+        plan->end_month = month_after(plan->rules.until);
+    }
     if (!plan->has_opening) {
+        plan->first_month =
+            plan->first_month < plan->end_month ? plan->first_month : plan->end_month;
         return;
     }
     plan->end_month = month_after(plan->opening.day);

@@ -40,7 +40,8 @@ struct plan {
     struct clients clients;
     struct task *tasks;
     size_t task_count;
-    uint32_t retry_day; /* of deferred transactions; 0: the last day of the batch */
+    size_t left_out_count; /* transactions after rules.until */
+    uint32_t retry_day;    /* of deferred transactions; 0: the last day of the batch */
     char digest[SHA256_TEXT_SIZE];
 };
 

@@ -123,6 +123,10 @@ static void hash_rules(struct sha256 *hash, const struct rules *rules)
     hash_patterns(hash, &rules->no_overdraft);
     hash_number(hash, (uint64_t)rules->statement | (uint64_t)rules->accrual << 1 |
                           (uint64_t)rules->close << 2 | (uint64_t)rules->trial_balance << 3);
+    if (rules->until != 0) {
+        hash_text(hash, "until");
+        hash_number(hash, rules->until);
+    }
     if (rules->accrual) {
         struct decimal rate = { rules->rate_units, rules->rate_scale };
         decimal_trim(&rate);

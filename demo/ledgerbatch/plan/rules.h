@@ -27,6 +27,7 @@ struct rules {
     bool csv;
     bool statement, accrual, close; /* the month-end rollups */
     bool trial_balance;             /* an output for each month; no task */
+    uint32_t until;                 /* later transactions are left out; 0: none are */
     int64_t rate_units;             /* the rate of the accrual, a year */
     unsigned rate_scale;
 };

@@ -9,6 +9,7 @@
 #include "commit/committer.h"
 #include "commit/held_rows.h"
 #include "commit/name_rows.h"
+#include "inspect/inspect.h"
 #include "memory.h"
 #include "plan/pattern_check.h"
 #include "publish/output.h"
@@ -166,7 +167,9 @@ static bool write_outputs(struct runner *runner, bool is_partial, struct problem
                                       .trial_balances = plan->rules.trial_balance,
                                       .is_partial = is_partial,
                                       .places = { find_input_line, &runner->plan } };
-    return output_write(runner->store, &options, &runner->report, problem);
+    return runner->options->folder
+               ? output_write(runner->store, &options, &runner->report, problem)
+               : output_report(runner->store, is_partial, "held", &runner->report, problem);
 }
 
 /* Returns how many transactions are still deferred, those of earlier batches too. */
@@ -239,6 +242,13 @@ static bool record_held(struct runner *runner, struct problem *problem)
         return false;
     }
     size_t lanes = count_held_lanes(runner);
+    if (runner->options->is_check) {
+        return problem_set(problem, EXIT_CODE_HELD,
+                           "%zu of %zu tasks would be held, in the lanes of %zu client%s, because "
+                           "%zu would fail",
+                           quarantine->task_count, runner->plan.task_count, lanes,
+                           lanes == 1 ? "" : "s", quarantine->failure_count);
+    }
     return problem_set(
         problem, EXIT_CODE_HELD,
         "%zu of %zu tasks are held, in the lanes of %zu client%s, because %zu failed; "
@@ -252,6 +262,14 @@ static bool record_held(struct runner *runner, struct problem *problem)
 static void print_count(const char *before, size_t count, const char *noun)
 {
     printf("%s%zu %s%s", before, count, noun, count == 1 ? "" : "s");
+}
+
+/* Prints what would not be posted, and the totals. */
+static bool print_check(const struct runner *runner, struct problem *problem)
+{
+    bool listed = inspect_list_unposted(runner->store, problem);
+    buffer_print(&runner->report.text);
+    return listed;
 }
 
 static bool print_summary(const struct runner *runner, struct problem *problem)
@@ -273,6 +291,13 @@ static bool print_summary(const struct runner *runner, struct problem *problem)
     if (runner->skipped > 0) {
         printf(" (%zu were done before)", runner->skipped);
     }
+    if (plan->left_out_count > 0) {
+        print_count("; after --until: ", plan->left_out_count, "transaction");
+    }
+    if (runner->options->is_check) {
+        printf("\nthis is a check: %s has not changed\n", runner->options->database);
+        return print_check(runner, problem);
+    }
     printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->folder.data);
     return print_report(runner, problem);
 }
@@ -288,6 +313,11 @@ static bool check_refusals(const struct runner *runner, struct problem *problem)
     size_t refused = runner->report.counts[TOTAL_REFUSED];
     if (!limit->is_set || !refusal_limit_is_exceeded(limit, refused, read)) {
         return true;
+    }
+    if (runner->options->is_check) {
+        return problem_set(problem, EXIT_CODE_REFUSED,
+                           "%zu of %zu transactions would be refused, more than --max-refused %s",
+                           refused, read, limit->text);
     }
     return problem_set(problem, EXIT_CODE_REFUSED,
                        "%zu of %zu transactions are refused, more than --max-refused %s; all is "
@@ -305,6 +335,11 @@ static bool check_deferred(const struct runner *runner, struct problem *problem)
     char carried[64] = "";
     if (report->carried > 0) {
         snprintf(carried, sizeof carried, ", and %zu of earlier days", report->carried);
+    }
+    if (count_deferred(runner) > 0 && runner->options->is_check) {
+        return problem_set(problem, EXIT_CODE_DEFERRED,
+                           "%zu of %zu transactions would be deferred%s",
+                           report->counts[TOTAL_DEFERRED], report->counts[TOTAL_READ], carried);
     }
     return count_deferred(runner) == 0 ||
            problem_set(problem, EXIT_CODE_DEFERRED,
@@ -352,7 +387,11 @@ static bool start_batch(struct runner *runner, struct problem *problem)
 /* Opens the database, and reads what its last batch is. */
 static bool open_store(struct runner *runner, enum store_mode mode, struct problem *problem)
 {
-    runner->store = store_open(runner->options->database, mode, problem);
+    const char *database = runner->options->database;
+    bool is_day = runner->options->day != 0;
+    runner->store = runner->options->is_check
+                        ? store_open_memory(database, is_day && store_exists(database), problem)
+                        : store_open(database, mode, problem);
     return runner->store && store_read_facts(runner->store, &runner->last, problem);
 }
 
@@ -447,7 +486,7 @@ static bool make_plan(struct runner *runner, struct problem *problem)
 /* Each day has its own folder in the one of --out, so that outputs of earlier days never change. */
 static void set_folder(struct runner *runner)
 {
-    buffer_add_text(&runner->folder, runner->options->folder);
+    buffer_add_text(&runner->folder, runner->options->folder ? runner->options->folder : "");
     if (runner->plan.has_opening) {
         buffer_add_byte(&runner->folder, '/');
         date_write(buffer_room(&runner->folder, DATE_SIZE), runner->plan.opening.day);

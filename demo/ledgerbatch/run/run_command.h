@@ -1,5 +1,6 @@
 /*
- * The commands run, day and retry: post files into a database and write the outputs.
+ * The commands run, day and retry: post files into a database and write the outputs. And the
+ * command check: does so in memory.
  */
 #ifndef LEDGERBATCH_RUN_RUN_COMMAND_H
 #define LEDGERBATCH_RUN_RUN_COMMAND_H
@@ -13,7 +14,8 @@
 
 struct run_options {
     struct rules rules;
-    const char *database, *folder;
+    const char *database;
+    const char *folder; /* of the outputs; NULL: a check writes none */
     struct watch_options watch;
     unsigned workers;      /* 0: one for each CPU */
     unsigned task_wait_us; /* see --task-wait-us */
@@ -23,6 +25,7 @@ struct run_options {
     bool defers;                      /* --on-failure defer */
     uint32_t retry_day;               /* of deferred transactions; 0: the last day of the batch */
     uint32_t day;                     /* the date of the command day; 0: another command */
+    bool is_check;                    /* the command check: in memory only */
     struct opening_requests requests; /* what a day does about earlier ones; the caller frees */
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */

@@ -137,6 +137,31 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
     return store;
 }
 
+static bool copy_pages(struct store *to, struct store *from, struct problem *problem)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to->connection, "main", from->connection, "main");
+    bool copied = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+    return (sqlite3_backup_finish(backup) == SQLITE_OK && copied) || store_i_fail(to, problem);
+}
+
+struct store *store_open_memory(const char *path, bool is_copy, struct problem *problem)
+{
+    struct store *file = is_copy ? store_open(path, STORE_READ, problem) : NULL;
+    struct store *store = is_copy && !file ? NULL : store_open(":memory:", STORE_WRITE, problem);
+    if (store) {
+        free(store->path);
+        store->path = memory_copy_text(path);
+    }
+    if (store && file &&
+        !(copy_pages(store, file, problem) && store_i_check_owner(store, problem) &&
+          store_i_take_lock(store, problem))) {
+        store_close(store);
+        store = NULL;
+    }
+    store_close(file);
+    return store;
+}
+
 bool store_exists(const char *path)
 {
     sqlite3 *connection = NULL;

@@ -51,7 +51,7 @@ bool store_i_take_lock(struct store *store, struct problem *problem)
     uint32_t done;
     const char *name = file_name(store);
     if (!name) {
-        return true;
+        return read_number(store, "PRAGMA data_version", &store->data_version, problem);
     }
     run_file_init(&store->run, name);
     return run_file_take(&store->run, store->path, problem) && count_done(store, &done, problem) &&

@@ -168,6 +168,12 @@ enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
  */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
+/*
+ * Makes a database in memory: an empty one, or with `is_copy` a copy of the one at `path`. Nothing
+ * that is done to it changes a file.
+ */
+struct store *store_open_memory(const char *path, bool is_copy, struct problem *problem);
+
 /* Returns true if there is a file that may be a database. */
 bool store_exists(const char *path);
 
