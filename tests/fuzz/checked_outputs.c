@@ -88,6 +88,12 @@ bool publication_finish(struct publication *publication, struct problem *problem
     return true;
 }
 
+void published_files_free(struct published_file *files, size_t count)
+{
+    (void)files;
+    (void)count;
+}
+
 void publication_fini(struct publication *publication)
 {
     (void)publication;

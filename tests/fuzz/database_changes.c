@@ -36,6 +36,7 @@ static const struct table {
     { "missing", { "seq", "lane" } },
     { "failed", { "seq", "code", "reason" } },
     { "deferred", { "seq", "date", "lane", "root_seq", "reason", "entry", "done_seq" } },
+    { "outputs", { "batch", "path", "digest" } },
     { "reversals", { "reversed_seq", "seq" } },
     { "holders", { "seq", "lane" } },
 };

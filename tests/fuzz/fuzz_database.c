@@ -74,7 +74,7 @@ static bool check_reading(struct problem *problem)
         check_problem(problem);
         is_good = false;
     }
-    if (!inspect_verify(MEMORY_DATABASE_NAME, NULL, problem)) {
+    if (!inspect_verify(MEMORY_DATABASE_NAME, NULL, NULL, problem)) {
         check_problem(problem);
         is_good = false;
     }

@@ -107,6 +107,36 @@ def check_days(binary, folder):
     return filled
 
 
+def check_outputs(binary, folder):
+    """--out compares the files with what was written: of a run, and of the days after it."""
+    database, outputs = folder / "outputs.db", folder / "outputs"
+    words = ["--db", database, "--out", outputs, *RULES]
+    books.run(binary, "run", *words, "--on-failure", "defer", *FAILS, folder / "v.journal", expect=6)
+    april = folder / "april.journal"
+    april.write_text("2024-04-01 Later\n  A:Cash  -1.00 USD\n  B:Cash  1.00 USD\n")
+    books.run(binary, "day", "--date", "2024-04-30", *words, "--post-deferred", april)
+    verified = books.run(binary, "verify", "--db", database, "--out", outputs).stdout.decode()
+    count = sum(path.is_file() for path in outputs.rglob("*"))
+    books.check(f"{outputs}: all {count} files are as they were written\n" in verified, verified)
+    changed, removed, added = outputs / "balances.csv", outputs / "2024-04-30/totals.csv", outputs / "close/x.csv"
+    whole = changed.read_bytes()
+    for change, undo, message in (
+        (lambda: changed.write_bytes(whole + b" "), lambda: changed.write_bytes(whole),
+         f"{changed}: has changed since it was written"),
+        (lambda: removed.rename(folder / "away"), lambda: (folder / "away").rename(removed), f"{removed}: is missing"),
+        (lambda: added.write_bytes(whole), added.unlink, f"{added}: is no output of this database"),
+    ):  # fmt: skip
+        change()
+        found = books.run(binary, "verify", "--db", database, "--out", outputs, expect=4).stderr.decode()
+        books.check(found == f"ledgerbatch: {message}\n", found)
+        undo()
+    added.write_bytes(whole)
+    changed.unlink()
+    found = books.run(binary, "verify", "--db", database, "--out", outputs, expect=4).stderr.decode()
+    books.check(found == f"ledgerbatch: {changed}: is missing; 2 files differ in all\n", found)
+    books.run(binary, "verify", "--db", database, "--out", folder / "nowhere", expect=1)
+
+
 def tables_of(connection):
     return [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
 
@@ -232,6 +262,7 @@ def main():
                 check_vacuum(binary, folder, database, head)
                 check_older_copy(binary, folder, head)
                 check_usage(binary, database, head)
+                check_outputs(binary, folder)
         filled |= check_days(binary, folder)
         connection = sqlite3.connect(database)
         empty = set(tables_of(connection)) - filled

@@ -397,6 +397,9 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
     if (cli->command == CLI_STATEMENT && arguments_is_option(argument, "--to")) {
         return take_day(arguments, "--to", "--to takes a day such as 2024-03-05, not ", &cli->day);
     }
+    if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--out")) {
+        return arguments_take_value(arguments, "--out", &cli->outputs);
+    }
     if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--head")) {
         return take_head(cli, arguments);
     }

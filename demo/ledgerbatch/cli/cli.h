@@ -27,6 +27,7 @@ struct cli {
     const char *database; /* of the commands that only read one */
     const char *name;     /* of the account of register, or of the client of statement */
     const char *head;     /* of verify, or NULL */
+    const char *outputs;  /* of verify: their folder, or NULL */
     uint32_t from_day;    /* of statement; 0 without --from */
     uint32_t day;         /* of statement and trial-balance: the last one; UINT32_MAX without it */
 };

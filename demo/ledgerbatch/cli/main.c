@@ -22,7 +22,7 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
     case CLI_TRIAL_BALANCE:
         return inspect_trial_balance(cli->database, cli->day, problem);
     case CLI_VERIFY:
-        return inspect_verify(cli->database, cli->head, problem);
+        return inspect_verify(cli->database, cli->head, cli->outputs, problem);
     case CLI_GENERATE:
         return generate_smallbank(&cli->generate, problem);
     case CLI_HELP:

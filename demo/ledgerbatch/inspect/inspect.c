@@ -137,7 +137,7 @@ static bool print_progress(struct store *store, const struct store_facts *facts,
         }
         buffer_print(&report.text);
     }
-    buffer_fini(&report.text);
+    output_report_fini(&report);
     return good;
 }
 

@@ -20,8 +20,9 @@ bool inspect_statement(const char *database, const char *client, uint32_t from_d
 /* Prints the trial balance at the end of a day. */
 bool inspect_trial_balance(const char *database, uint32_t day, struct problem *problem);
 /* Checks the file and all sums, and prints the head. `wanted` is the head that it must have, or
- * NULL. */
-bool inspect_verify(const char *database, const char *wanted, struct problem *problem);
+ * NULL. `folder` has the outputs, or is NULL: then they are not checked. */
+bool inspect_verify(const char *database, const char *wanted, const char *folder,
+                    struct problem *problem);
 
 /* Prints the first refused and the first deferred transactions of a store's window. */
 bool inspect_list_unposted(struct store *store, struct problem *problem);

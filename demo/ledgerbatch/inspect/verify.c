@@ -5,6 +5,7 @@
 #include "inspect/existing.h"
 #include "inspect/inspect.h"
 #include "inspect/pass.h"
+#include "inspect/verify_outputs.h"
 #include "publish/output.h"
 #include "store/store.h"
 
@@ -26,7 +27,7 @@ static bool check_sums(struct pass *pass, struct problem *problem)
     store_set_window(pass->store, &pass->facts);
     good = good && output_report(pass->store, pass->facts.state != STORE_FINISHED, "held", &report,
                                  problem);
-    buffer_fini(&report.text);
+    output_report_fini(&report);
     return good;
 }
 
@@ -39,17 +40,24 @@ static bool compare_heads(const char *database, const char *head, const char *wa
                        database, head, wanted);
 }
 
-bool inspect_verify(const char *database, const char *wanted, struct problem *problem)
+bool inspect_verify(const char *database, const char *wanted, const char *folder,
+                    struct problem *problem)
 {
+    size_t file_count = 0;
     char head[SHA256_TEXT_SIZE];
     struct pass pass = { .lane = 0 };
     bool good = pass_begin(&pass, database, problem) && store_check_file(pass.store, problem) &&
                 check_sums(&pass, problem) && store_check_chain(pass.store, problem) &&
                 store_read_head(pass.store, head, problem) &&
-                compare_heads(database, head, wanted, problem);
+                compare_heads(database, head, wanted, problem) &&
+                (!folder || verify_outputs(pass.store, folder, &file_count, problem));
     if (good) {
         inspect_warn(database, &pass.facts, "sums");
-        print_format("%s: all sums tie\nhead %s\n", database, head);
+        print_format("%s: all sums tie\n", database);
+        if (folder) {
+            print_format("%s: all %zu files are as they were written\n", folder, file_count);
+        }
+        print_format("head %s\n", head);
     }
     return pass_end(&pass, good, problem);
 }

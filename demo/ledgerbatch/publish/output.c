@@ -336,7 +336,18 @@ bool output_write(struct store *store, const struct output_options *options,
         scan_begin(&scan, store, options, problem) && publish_all(&scan, options, problem);
     if (written) {
         make_report(&scan.totals, &scan.book, "held", report);
+        published_files_free(report->files, report->file_count);
+        report->files = scan.publication.files;
+        report->file_count = scan.publication.count;
+        scan.publication.files = NULL;
+        scan.publication.count = 0;
     }
     scan_fini(&scan);
     return written;
+}
+
+void output_report_fini(struct output_report *report)
+{
+    buffer_fini(&report->text);
+    published_files_free(report->files, report->file_count);
 }

@@ -5,6 +5,7 @@
 #define LEDGERBATCH_PUBLISH_OUTPUT_H
 
 #include "base/buffer.h"
+#include "publish/publication.h"
 #include "publish/totals.h"
 #include "store/store.h"
 #include "store/stored_book.h"
@@ -30,8 +31,12 @@ struct output_report {
     size_t counts[TOTAL_KINDS];
     size_t carried;                     /* deferred by earlier batches */
     size_t held_clients, other_clients; /* of deferred transactions */
-    struct buffer text;                 /* a table; the caller frees it */
+    struct buffer text;                 /* a table */
+    struct published_file *files;       /* what output_write() has written */
+    size_t file_count;
 };
+
+void output_report_fini(struct output_report *report);
 
 /*
  * Writes what the store's window has. A day with month-end statements reads back to the statements

@@ -81,9 +81,8 @@ static void note_file(struct publication *publication, const char *path)
 {
     publication->files = memory_grow(publication->files, &publication->capacity,
                                      publication->count + 1, sizeof *publication->files);
-    char *copy = memory_zeroed(strlen(path) + 1, 1);
-    memcpy(copy, path, strlen(path));
-    publication->files[publication->count++] = copy;
+    publication->files[publication->count++] =
+        (struct published_file){ .path = memory_copy_text(path) };
 }
 
 bool publication_open(struct publication *publication, struct publication_file *file,
@@ -101,6 +100,9 @@ bool publication_open(struct publication *publication, struct publication_file *
     if (file->descriptor < 0) {
         return set_system_problem(file->path, problem);
     }
+    file->publication = publication;
+    file->number = publication->count;
+    sha256_init(&file->hash);
     note_file(publication, path);
     return true;
 }
@@ -108,6 +110,7 @@ bool publication_open(struct publication *publication, struct publication_file *
 bool publication_append(struct publication_file *file, struct slice content,
                         struct problem *problem)
 {
+    sha256_update(&file->hash, content.data, content.size);
     while (content.size > 0) {
         ssize_t written = write(file->descriptor, content.data, content.size);
         if (written < 0 && errno == EINTR) {
@@ -124,6 +127,9 @@ bool publication_append(struct publication_file *file, struct slice content,
 
 bool publication_close(struct publication_file *file, struct problem *problem)
 {
+    if (file->descriptor >= 0) {
+        sha256_finish_text(&file->hash, file->publication->files[file->number].digest);
+    }
     bool closed = file->descriptor < 0 || close(file->descriptor) == 0 ||
                   set_system_problem(file->path, problem);
     free(file->path);
@@ -185,7 +191,7 @@ bool publication_finish(struct publication *publication, struct problem *problem
         return false;
     }
     for (size_t i = 0; i < publication->count; i++) {
-        if (!move_file(publication, publication->files[i], problem)) {
+        if (!move_file(publication, publication->files[i].path, problem)) {
             return false;
         }
     }
@@ -193,12 +199,17 @@ bool publication_finish(struct publication *publication, struct problem *problem
            sync_folder(publication->folder, problem);
 }
 
+void published_files_free(struct published_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(files[i].path);
+    }
+    free(files);
+}
+
 void publication_fini(struct publication *publication)
 {
-    for (size_t i = 0; i < publication->count; i++) {
-        free(publication->files[i]);
-    }
-    free(publication->files);
+    published_files_free(publication->files, publication->count);
     free(publication->folder);
     free(publication->staging);
     *publication = (struct publication){ 0 };

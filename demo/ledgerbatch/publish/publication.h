@@ -6,12 +6,19 @@
 #define LEDGERBATCH_PUBLISH_PUBLICATION_H
 
 #include "base/buffer.h"
+#include "base/sha256.h"
 #include "problem.h"
 
+/* A file that is written. */
+struct published_file {
+    char *path; /* relative */
+    char digest[SHA256_TEXT_SIZE];
+};
+
 struct publication {
-    char *folder;  /* the folder of the outputs */
-    char *staging; /* the staging folder, inside the folder */
-    char **files;  /* relative paths, in the order of writing */
+    char *folder;                 /* the folder of the outputs */
+    char *staging;                /* the staging folder, inside the folder */
+    struct published_file *files; /* in the order of writing */
     size_t count, capacity;
 };
 
@@ -19,6 +26,9 @@ struct publication {
 struct publication_file {
     int descriptor; /* -1 when it is not open */
     char *path;
+    struct publication *publication;
+    size_t number; /* in the publication */
+    struct sha256 hash;
 };
 
 /* Makes the folders. Removes the files that an interrupted run has left in the staging folder. */
@@ -40,6 +50,9 @@ bool publication_write(struct publication *publication, const char *path, struct
 
 /* Makes all files durable and moves them to their places. */
 bool publication_finish(struct publication *publication, struct problem *problem);
+
+/* Frees a list of files. */
+void published_files_free(struct published_file *files, size_t count);
 
 void publication_fini(struct publication *publication);
 

@@ -184,11 +184,36 @@ static bool index_postings(struct runner *runner, struct problem *problem)
     return runner->plan.has_opening || store_index_postings(runner->store, problem);
 }
 
+/* Puts the outputs of this command, so that a change of one is found. */
+static bool put_outputs(struct runner *runner, struct problem *problem)
+{
+    const struct output_report *report = &runner->report;
+    uint32_t number = batch_rows_facts(&runner->plan).number;
+    bool put = store_clear_outputs(runner->store, problem);
+    for (size_t i = 0; put && i < report->file_count; i++) {
+        struct stored_output output = { number, 0, slice_of(report->files[i].path),
+                                        slice_of(report->files[i].digest) };
+        put = store_put_output(runner->store, &output, problem);
+    }
+    return put;
+}
+
+static bool commit_outputs(struct runner *runner, struct problem *problem)
+{
+    bool committed = store_begin(runner->store, problem) && put_outputs(runner, problem) &&
+                     store_commit(runner->store, problem);
+    if (!committed) {
+        store_rollback(runner->store);
+    }
+    return committed;
+}
+
 static bool finish_store(struct runner *runner, struct problem *problem)
 {
     bool finished =
         write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
-        store_clear_held(runner->store, problem) && index_postings(runner, problem) &&
+        store_clear_held(runner->store, problem) && put_outputs(runner, problem) &&
+        index_postings(runner, problem) &&
         store_set_state(runner->store, count_deferred(runner) > 0 ? STORE_CLOSED : STORE_FINISHED,
                         problem) &&
         store_commit(runner->store, problem);
@@ -238,7 +263,7 @@ static bool record_held(struct runner *runner, struct problem *problem)
                         : output_report(runner->store, true, "held", &runner->report, problem))) {
         return false;
     }
-    if (!print_report(runner, problem)) {
+    if ((excludes_held && !commit_outputs(runner, problem)) || !print_report(runner, problem)) {
         return false;
     }
     size_t lanes = count_held_lanes(runner);
@@ -517,7 +542,7 @@ bool run_command(struct run_options *options, struct problem *problem)
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
     }
-    buffer_fini(&runner.report.text);
+    output_report_fini(&runner.report);
     buffer_fini(&runner.folder);
     leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);

@@ -34,6 +34,7 @@ enum store_statement {
     PUT_MISSING,
     PUT_FAILED,
     PUT_DEFERRAL,
+    PUT_OUTPUT,
     PUT_REVERSAL,
     SET_DEFERRAL_DONE,
     SET_DEFERRAL_LANE,

@@ -21,6 +21,7 @@ static const char *const history_texts[] = {
     "SELECT * FROM transactions WHERE seq > ?1 AND seq <= ?2 ORDER BY seq",
     "SELECT * FROM postings WHERE seq > ?1 AND seq <= ?2 ORDER BY seq, n",
     "SELECT * FROM unposted WHERE seq > ?1 AND seq <= ?2" NEVER_DEFERRED " ORDER BY seq, n",
+    "SELECT * FROM outputs WHERE batch = ?4 ORDER BY path",
     "SELECT * FROM closings WHERE seq > ?1 AND seq <= ?2 ORDER BY seq, account, commodity",
     "SELECT * FROM refused WHERE seq > ?1 AND seq <= ?2 ORDER BY seq"
 };
@@ -30,6 +31,8 @@ static const char *const history_texts[] = {
 static const char *const current_texts[] = {
     "SELECT batch, state, chain FROM batches ORDER BY batch",
     "SELECT * FROM files ORDER BY digest",
+    "SELECT * FROM outputs WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
+    " ORDER BY batch, path",
     "SELECT * FROM input_totals ORDER BY batch, commodity",
     "SELECT * FROM lanes ORDER BY lane",
     "SELECT * FROM accounts ORDER BY account",

@@ -50,6 +50,8 @@ const char *const store_i_queries[STORE_ROW_KINDS] = {
                       " JOIN unposted USING(seq) JOIN accounts USING(account)"
                       " WHERE deferred.seq <= ?1 AND done_seq IS NULL"
                       " AND accounts.lane IS NOT NULL ORDER BY deferred.seq, accounts.lane",
+    [STORE_OUTPUTS] = "SELECT batch, CASE kind WHEN 'day' THEN date END, path, outputs.digest"
+                      " FROM outputs LEFT JOIN batches USING(batch) ORDER BY batch, path",
     [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed" IN_WINDOW " ORDER BY seq"
 };
 
@@ -249,6 +251,11 @@ static void read_row(const struct store_cursor *cursor, void *row)
     case STORE_REFUSALS:
         *(struct stored_refusal *)row =
             (struct stored_refusal){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
+        break;
+    case STORE_OUTPUTS:
+        *(struct stored_output *)row =
+            (struct stored_output){ number_at(query, 0), store_i_date_at(query, 1),
+                                    slice_at(query, 2), slice_at(query, 3) };
         break;
     case STORE_HELD:
         *(struct stored_held *)row =

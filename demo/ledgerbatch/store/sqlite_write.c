@@ -46,6 +46,8 @@ static const char schema[] =
     "CREATE TABLE deferred(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, lane INTEGER,"
     " root_seq INTEGER NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL,"
     " done_seq INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE outputs(batch INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,"
+    " PRIMARY KEY(batch, path)) WITHOUT ROWID;"
     "CREATE TABLE reversals(reversed_seq INTEGER PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
@@ -69,6 +71,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
     [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
     [PUT_DEFERRAL] = "INSERT INTO deferred VALUES(?,?,?,?,?,?,?)",
+    [PUT_OUTPUT] = "INSERT INTO outputs VALUES(?,?,?)",
     [PUT_REVERSAL] = "INSERT INTO reversals VALUES(?,?)",
     [SET_DEFERRAL_DONE] = "UPDATE deferred SET done_seq = ?2 WHERE seq = ?1 AND done_seq IS NULL",
     [SET_DEFERRAL_LANE] = "UPDATE deferred SET lane = ?2 WHERE seq = ?1",
@@ -179,6 +182,25 @@ bool store_put_file(struct store *store, const struct stored_file *file, struct 
     }
     bind_slice(statement, 1, slice_of(file->digest));
     bind_number(statement, 2, file->number);
+    return run_statement(store, statement, problem);
+}
+
+bool store_clear_outputs(struct store *store, struct problem *problem)
+{
+    return store_i_execute(
+        store, "DELETE FROM outputs WHERE batch = (SELECT max(batch) FROM batches)", problem);
+}
+
+bool store_put_output(struct store *store, const struct stored_output *output,
+                      struct problem *problem)
+{
+    sqlite3_stmt *statement = prepare_statement(store, PUT_OUTPUT, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, output->number);
+    bind_slice(statement, 2, output->path);
+    bind_slice(statement, 3, output->digest);
     return run_statement(store, statement, problem);
 }
 

@@ -227,6 +227,19 @@ bool store_put_file(struct store *store, const struct stored_file *file, struct 
 bool store_find_file(struct store *store, const char *digest, uint32_t *date,
                      struct problem *problem);
 
+/* An output file of a batch. */
+struct stored_output {
+    uint32_t number; /* of the batch */
+    uint32_t date;   /* of a day; 0: of a run */
+    struct slice path;
+    struct slice digest;
+};
+
+/* Removes the output files of the last batch. The caller then puts those that it has written. */
+bool store_clear_outputs(struct store *store, struct problem *problem);
+bool store_put_output(struct store *store, const struct stored_output *output,
+                      struct problem *problem);
+
 /* Removes all lanes. The caller then puts them with their new numbers. */
 bool store_clear_lanes(struct store *store, struct problem *problem);
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem);
@@ -321,6 +334,7 @@ enum store_rows {
     STORE_FAILED_ROLLUPS,
     STORE_DEFERRALS,
     STORE_CARRIED, /* struct stored_share: deferred before the window, not done, and its lanes */
+    STORE_OUTPUTS, /* of all batches */
     STORE_OPENINGS /* read into a struct stored_balance */
 };
 
