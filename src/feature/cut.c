@@ -315,6 +315,7 @@ bool lanepool_i_cut_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *r
     if (visits->state != LANEPOOL_I_VISITS_BEGUN || visits->has_called || is_failed)
         return false;
     lanepool_result result = { LANEPOOL_IN_PARTS, 0, NULL };
+    lanepool_i_visits_stop_round(task);
     lanepool_i_run_call_cancelled(record, of_series, task->context, LANEPOOL_IN_PARTS);
     lanepool_i_run_end_after_failure(pool, record, task, &result);
     return true;

@@ -297,6 +297,18 @@ bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor,
     return retires;
 }
 
+void lanepool_i_visits_stop_round(lanepool_i_task *cut)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    lanepool_i_wide_entry *next = visits->is_counted ? visits->listed.first : NULL;
+    for (lanepool_i_wide_entry *entry = next; entry != NULL; entry = next) {
+        next = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
+        store_relaxed(&entry->entry.next, LANEPOOL_I_NEXT_KEPT);
+    }
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
 void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);

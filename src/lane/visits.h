@@ -204,5 +204,8 @@ bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visit
 bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor, bool *ends);
 /* Begins a round with the kept entries, and adds visitors to `ready`. */
 void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready);
+/* The cut ends during a round, no visitor is active. The entries of a later round that were not
+ * visited again are kept: their visits of the round before have failed. */
+void lanepool_i_visits_stop_round(lanepool_i_task *cut);
 
 #endif

@@ -299,6 +299,41 @@ Test(cut_journal, a_shutdown_now_leaves_the_parts_that_were_made)
     end_stopped(&stopped);
 }
 
+/* The second visit of lane 1 is not made. Its first one has been, so the lane has a part. */
+Test(cut_journal, a_shutdown_now_between_two_visits_of_a_lane_leaves_it_a_part)
+{
+    struct book book;
+    struct gate gate;
+    struct cut cut;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+
+    policy.retries = 1;
+    gate_init(&gate);
+    book_init(&book);
+    lanepool_journal_options journal = numbered();
+    lanepool_pool *pool = book_pool(&book, 1, &journal);
+    cut_init(&cut, 2, LANEPOOL_EXCLUSIVE);
+    cut.codes[0] = 1;
+    cut.codes[1] = 1;
+    cut.gate = &gate;
+    lanepool_future *future = submit_recording(pool, &cut, &policy);
+    gate_open(&gate, 1);
+    expect(gate_await(&gate, 2));
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    gate_open(&gate, 1);
+    expect_status(cut_end(future, NULL), LANEPOOL_IN_PARTS);
+    pool_end(pool);
+    expect_eq(cut.visits[0], 2);
+    expect_eq(cut.visits[1], 1);
+    expect_eq(book.count, 3);
+    expect_sound(&book);
+    expect_status(part_of(&book, &cut, 0)->entry.status, LANEPOOL_OK);
+    expect_status(part_of(&book, &cut, 1)->entry.status, LANEPOOL_IN_PARTS);
+    expect(part_of(&book, &cut, 1)->entry.record == NULL);
+    book_fini(&book);
+    gate_fini(&gate);
+}
+
 /* The lane that the parked cut keeps has its part when the pool ends. */
 Test(cut_journal, a_shutdown_now_ends_a_parked_cut_with_its_part)
 {
