@@ -102,7 +102,8 @@ struct oracle_lane_visit {
     uint64_t ticket;
     uint64_t thread;
     size_t worker;
-    bool was_asked; /* a call found that the cut was asked to end */
+    bool was_asked;        /* a call found that the cut was asked to end */
+    uint64_t entry_number; /* in the journal; 0: it has no entry */
 };
 
 /* The record of a cancelling call. */

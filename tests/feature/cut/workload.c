@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "feature/journal/workload.h"
+
 #include "property/workload_feature.h"
 #include "property/world.h"
 #include "support/event_judge.h"
@@ -16,7 +18,7 @@ enum { VISITS_FAIL_MAX = 2 };
 static bool offers_cuts(const struct workload_params *params)
 {
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
-           !params->has_journal && !params->has_priorities && params->lane_pending_max == 0;
+           !params->has_priorities && params->lane_pending_max == 0;
 }
 
 static bool has_heir(const struct workload *workload, uint32_t task)
@@ -230,6 +232,7 @@ static void begin_visit(struct task_context *self, lanepool_run *call, uint32_t 
                    oracle_when(&record_of(self)->call_end) == 0,
                "a visit of a cut that is complete");
     begin_attempt(self, call, stamp);
+    workload_set_record_of_visit(self, call, lane);
     visit->ticket = lanepool_run_ticket(call);
     if (atomic_fetch_add(&visit->calls, 1) > 0) {
         run_expect(self, visit->left == oracle_read_key(log, claim),

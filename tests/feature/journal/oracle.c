@@ -14,6 +14,24 @@ static uint64_t ticket_of(const struct oracle_task *record)
     return (record->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
 }
 
+/* Each visit has its entry before its cut has. */
+static void check_visit_entries(struct judge *judge, uint32_t cut)
+{
+    uint64_t last = judge->log->tasks[cut].entry_number;
+
+    for (uint32_t lane = 0; lane < judge->workload->tasks[cut].merged_count; lane++) {
+        const struct oracle_lane_visit *visit =
+            oracle_visit_of(judge->log, judge->workload, cut, lane);
+
+        if ((atomic_load(&visit->calls) > 0) != (visit->entry_number != 0)) {
+            judge_blame(&judge->verdict, "a visit of cut %u has no entry, or one too many", cut);
+        }
+        if (visit->entry_number > last) {
+            judge_blame(&judge->verdict, "cut %u has an entry before that of a visit", cut);
+        }
+    }
+}
+
 static void check_entries(struct judge *judge)
 {
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
@@ -25,6 +43,9 @@ static void check_entries(struct judge *judge)
                         has_run ? "task %u has run, and has no entry"
                                 : "task %u has not run, and has an entry",
                         i);
+        }
+        if (workload_is_cut(judge->workload, i)) {
+            check_visit_entries(judge, i);
         }
     }
 }

@@ -36,10 +36,27 @@ static void print_params(const struct workload *workload, FILE *out)
 
 /* --- writing --- */
 
+/* Returns the record if it is that of a visit, else NULL. */
+static const struct oracle_visit_record *visit_record_of(const struct oracle_journal *journal,
+                                                         const lanepool_journal_entry *entry)
+{
+    uintptr_t first = (uintptr_t)journal->visits;
+    uintptr_t at = (uintptr_t)entry->record;
+    bool is_visit = at >= first && at - first < journal->visit_count * sizeof *journal->visits;
+
+    return is_visit ? entry->record : NULL;
+}
+
 /* The record tells the runs of a periodic task from one another. A task that was cancelled before a
  * retry has none. */
-static struct task_context *context_of(const lanepool_journal_entry *entry)
+static struct task_context *context_of(const struct oracle_journal *journal,
+                                       const lanepool_journal_entry *entry)
 {
+    const struct oracle_visit_record *visit = visit_record_of(journal, entry);
+
+    if (visit != NULL) {
+        return visit->cut;
+    }
     return entry->record != NULL ? entry->record : entry->context;
 }
 
@@ -64,21 +81,81 @@ static void replay_entry(struct run *run, struct task_context *context, bool of_
                "what is written is not the state of a serial run");
 }
 
+/* Returns true if an entry without a record may be for this lane of its cut. */
+static bool may_be_of_lane(const struct run *run, const struct task_context *context,
+                           const lanepool_journal_entry *entry, uint32_t lane)
+{
+    const struct oracle_lane_visit *visit =
+        oracle_visit_of(run->log, run->workload, context->task, lane);
+
+    return atomic_load(&visit->calls) > 0 && !atomic_load(&visit->has_passed) &&
+           visit->entry_number == 0 &&
+           (entry->claim_count == 0 ||
+            entry->claims[0].mode == what_of(context)->merged[lane].mode);
+}
+
+/* Returns the lane that the entry of a visit is for. An entry without a record comes when its cut
+ * ends. It may be for several lanes, which the cut has all kept until then. */
+static uint32_t lane_of_entry(const struct run *run, const struct task_context *context,
+                              const lanepool_journal_entry *entry)
+{
+    const struct oracle_visit_record *visit = visit_record_of(run->log->journal, entry);
+    uint32_t lane = 0;
+
+    if (visit != NULL) {
+        return visit->lane;
+    }
+    while (lane + 1 < what_of(context)->merged_count &&
+           !may_be_of_lane(run, context, entry, lane)) {
+        lane++;
+    }
+    return lane;
+}
+
+static void check_visit_entry(struct run *run, struct task_context *context,
+                              const lanepool_journal_entry *entry)
+{
+    uint32_t lane = lane_of_entry(run, context, entry);
+    struct workload_claim claim = what_of(context)->merged[lane];
+    struct oracle_lane_visit *visit = oracle_visit_of(run->log, run->workload, context->task, lane);
+    struct oracle_log *serial = &run->log->journal->serial;
+
+    run_expect(context, visit->entry_number == 0, "a visit has two entries");
+    run_expect(context, atomic_load(&visit->calls) > 0, "a lane without a visit has an entry");
+    run_expect(context, atomic_load(&visit->has_passed) == (entry->status == LANEPOOL_OK),
+               "the entry of a visit has a wrong status");
+    run_expect(context, entry->record != NULL || entry->status != LANEPOOL_OK,
+               "the entry of a visit has lost its record");
+    run_expect(context,
+               !run->workload->params.lane_numbers ||
+                   (entry->claim_count == 1 && entry->claims[0].mode == claim.mode),
+               "the entry of a visit has other claims");
+    visit->entry_number = entry->number;
+    (void)oracle_touch_lane(serial, run->workload, context->task, lane);
+    run_expect(context, oracle_read_key(serial, claim) == visit->left,
+               "what a visit has written is not the state of a serial run");
+}
+
 static void check_entry(struct run *run, const lanepool_journal_entry *entry)
 {
-    struct task_context *context = context_of(entry);
+    struct task_context *context = context_of(run->log->journal, entry);
     struct oracle_task *record = record_of(context);
     uint64_t low_bits = ((uint64_t)1 << TICKET_BITS) - 1;
     bool of_lane = is_of_lane(record);
+    bool is_cut = workload_is_cut(run->workload, context->task);
 
     run_expect(context, entry->number == run->log->journal->next_number++,
                "an entry has another number");
     run_expect(context, record->entry_number == 0, "a task has an entry behind its last one");
     run_expect(context, record->call == CALL_RUN && (entry->ticket & low_bits) == record->ticket,
                "an entry has another ticket than its task");
+    if (is_cut && entry->is_part) {
+        check_visit_entry(run, context, entry);
+        return;
+    }
     run_expect(context, entry->is_part || !of_lane, "the entry of a lane is not marked as a part");
     *(of_lane ? &record->part_number : &record->entry_number) = entry->number;
-    if (workload_has_claims(run->workload)) {
+    if (workload_has_claims(run->workload) && !is_cut) {
         replay_entry(run, context, of_lane);
     }
 }
@@ -124,7 +201,7 @@ static int write_entries(void *user, const lanepool_journal_entry *entries, size
     call->watermark = watermark;
     world_pass(run->workload->params.journal_wait);
     for (size_t i = 0; i < count; i++) {
-        struct oracle_task *record = record_of(context_of(&entries[i]));
+        struct oracle_task *record = record_of(context_of(journal, &entries[i]));
 
         if (record->entry_number == entries[i].number) {
             oracle_stamp_at(run->log, &record->written_at);
@@ -165,7 +242,32 @@ void workload_set_record(struct task_context *self, lanepool_run *call)
     run_expect(self, lanepool_run_set_record(call, self) == wanted, "a record cannot be set");
 }
 
+void workload_set_record_of_visit(struct task_context *self, lanepool_run *call, uint32_t lane)
+{
+    struct oracle_journal *journal = self->run->log->journal;
+    struct oracle_visit_record *record;
+
+    if (journal == NULL) {
+        workload_set_record(self, call);
+        return;
+    }
+    record = &journal->visits[what_of(self)->merged - self->run->workload->claim_store + lane];
+    *record = (struct oracle_visit_record){ self, lane };
+    run_expect(self, lanepool_run_set_record(call, record) == LANEPOOL_OK,
+               "a record cannot be set in a visit");
+}
+
 /* --- the log --- */
+
+static size_t count_positions(const struct workload *workload)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        count += 2 * (size_t)workload->tasks[i].claim_count;
+    }
+    return count;
+}
 
 static void init_log(struct oracle_log *log, const struct workload *workload)
 {
@@ -176,9 +278,14 @@ static void init_log(struct oracle_log *log, const struct workload *workload)
     log->journal->next_number = 1;
     log->journal->serial.tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
     log->journal->serial.keys = memory_get(workload->params.key_count, sizeof *log->keys);
-    /* A task has at most two entries, and a call at least one. */
+    if (workload->params.cuts) {
+        log->journal->visit_count = count_positions(workload);
+        log->journal->visits = memory_get(log->journal->visit_count, sizeof *log->journal->visits);
+    }
+    /* A task has at most two entries, a cut one more for each visit, and a call at least one. */
     log->journal->writes =
-        memory_get(2 * (size_t)workload->params.task_count + 1, sizeof *log->journal->writes);
+        memory_get(2 * (size_t)workload->params.task_count + log->journal->visit_count + 1,
+                   sizeof *log->journal->writes);
 }
 
 static void fini_log(struct oracle_log *log)
@@ -189,6 +296,7 @@ static void fini_log(struct oracle_log *log)
     free(log->journal->serial.tasks);
     free(log->journal->serial.keys);
     free(log->journal->writes);
+    free(log->journal->visits);
     free(log->journal);
 }
 

@@ -12,8 +12,16 @@ struct oracle_write {
     uint64_t watermark;
 };
 
+/* The record of a visit of a cut. */
+struct oracle_visit_record {
+    struct task_context *cut; /* NULL: no visit was made */
+    uint32_t lane;
+};
+
 /* What was written; by the journal's thread. */
 struct oracle_journal {
+    struct oracle_visit_record *visits; /* by the position of the claim; NULL: no cuts */
+    size_t visit_count;                 /* positions */
     uint64_t next_number;
     uint64_t first_ticket;    /* whole: tickets wrap around */
     struct oracle_log serial; /* the keys, changed by the entries one by one */
@@ -26,6 +34,9 @@ struct oracle_journal {
 
 /* In a call of the task: sets itself as its record. */
 void workload_set_record(struct task_context *self, lanepool_run *call);
+/* In a visit of a cut: sets the record of this lane. The lane is that of the merged claim with this
+ * number. */
+void workload_set_record_of_visit(struct task_context *self, lanepool_run *call, uint32_t lane);
 
 void judge_journal(struct judge *judge);
 
