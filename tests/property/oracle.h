@@ -79,6 +79,7 @@ struct oracle_task {
     /* Of a cut, whose call begins with its first visit and ends when all is done. */
     _Atomic bool is_open; /* an attempt has begun; it has not failed or called the function */
     _Atomic uint64_t body_begin; /* of its function's first call; 0: none */
+    uint64_t left_until; /* when its first attempt had failed or called its function; 0: never */
     uint64_t body_thread;
     size_t body_worker;
     bool has_called;             /* the last attempt has called the function; for a visit that was
@@ -346,6 +347,10 @@ static inline bool oracle_misses(const struct oracle_log *log, const struct work
 
     return log->misses && log->misses[whose * workload->params.key_count + key];
 }
+
+/* Returns the code with which this attempt at the task fails, if it fails. */
+int oracle_code_of(const struct oracle_log *log, const struct workload *workload, uint32_t task,
+                   unsigned attempt);
 
 /* As oracle_touch_keys(), for a visit of a cut. Returns what the visit has seen. */
 uint64_t oracle_touch_lane(struct oracle_log *log, const struct workload *workload, uint32_t cut,

@@ -201,7 +201,9 @@ int judge_code_of(const struct judge *judge, uint32_t task)
     bool has_code =
         status == LANEPOOL_FAILED || (status == LANEPOOL_CANCELLED && record->call == CALL_RUN);
 
-    return has_code ? workload_code_of(judge->workload, task, atomic_load(&record->attempts)) : 0;
+    return has_code
+               ? oracle_code_of(judge->log, judge->workload, task, atomic_load(&record->attempts))
+               : 0;
 }
 
 /* Only the function sets a value. */

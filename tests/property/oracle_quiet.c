@@ -235,6 +235,39 @@ static bool has_left_its_lanes(const struct oracle_log *log, const struct worklo
     return true;
 }
 
+static bool may_have_been_kept(const struct oracle_task *record, uint64_t since)
+{
+    for (unsigned i = 0; i < ORACLE_KEEPS_MAX; i++) {
+        uint64_t to = oracle_when(&record->keeps[i].to);
+
+        if (oracle_when(&record->keeps[i].from) != 0 && (to == 0 || to > since)) {
+            return true;
+        }
+    }
+    return atomic_load(&record->keep_count) > ORACLE_KEEPS_MAX;
+}
+
+/* Returns true if the task is a visit that is not made because its cut may have left the lane. */
+static bool may_have_left(const struct oracle_log *log, const struct workload *workload,
+                          uint32_t visit)
+{
+    const struct workload_task *what = &workload->tasks[visit];
+    uint64_t since = oracle_when(&log->tasks[visit].submit_begin);
+
+    if (what->visit_of == WORKLOAD_NONE || !log->misses ||
+        !workload_avoids_poison(workload, visit)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].visit_of != what->visit_of &&
+            claims(&workload->tasks[i], what->merged->key) &&
+            may_have_been_kept(&log->tasks[i], since)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns true if the task's tombstone may wait for all older tasks. It does if memory was refused,
  * because then the rule is not called. */
 static bool may_wait_for_all(const struct oracle_log *log, const struct workload *workload,
@@ -379,7 +412,7 @@ static void check_tasks(const struct oracle_log *log, const struct workload *wor
     excuse(log, workload, idle_workers, excused);
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         if (oracle_when(&log->tasks[i].submit_end) != 0 && is_waiting(&log->tasks[i]) &&
-            !excused[i]) {
+            !excused[i] && !may_have_left(log, workload, i)) {
             judge_blame(verdict, "task %u could run, but %s", i,
                         workload->tasks[i].pump != WORKLOAD_NONE ? "its pump waits"
                                                                  : "a worker sleeps");

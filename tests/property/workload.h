@@ -328,12 +328,6 @@ bool workload_has_cuts(const struct workload *workload);
  * claim with this number. */
 uint32_t workload_visits_fail(const struct workload *workload, uint32_t task, uint32_t lane);
 
-/* Returns the code with which this attempt at the task fails, if it fails. */
-static inline int workload_code_of(const struct workload *workload, uint32_t task, unsigned attempt)
-{
-    return workload_is_cut(workload, task) && attempt <= workload->tasks[task].visits_fail ? 2 : 1;
-}
-
 /* Returns the task's failure policy. Runs of a periodic task do not fail. */
 const lanepool_failure_policy *workload_policy_of(const struct workload *workload, uint32_t task);
 

@@ -74,8 +74,8 @@ static inline bool run_fails_now(const struct task_context *context)
 /* Returns the code with which the last attempt has failed, if it has. */
 static inline int run_code_of(const struct task_context *context)
 {
-    return workload_code_of(context->run->workload, context->task,
-                            atomic_load(&record_of(context)->attempts));
+    return oracle_code_of(context->run->log, context->run->workload, context->task,
+                          atomic_load(&record_of(context)->attempts));
 }
 
 /* Returns true if the status says that the platform has refused a resource on purpose. */

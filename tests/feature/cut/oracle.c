@@ -82,6 +82,10 @@ static void split_visit(struct oracle_split *split, const struct oracle_log *log
     what->awaits_group = WORKLOAD_NONE;
     what->group = WORKLOAD_NONE;
     what->visit_of = cut;
+    if (log->misses != NULL) {
+        split->log.misses[(size_t)index * workload->params.key_count + what->merged->key] =
+            oracle_misses(log, workload, cut, what->merged->key);
+    }
     copy_unordered(record, &log->tasks[cut], sizeof *record);
     record->wait_begin = 0;
     atomic_store(&record->detached, false);
@@ -167,6 +171,26 @@ void oracle_split_fini(struct oracle_split *split)
 
 /* --- calls --- */
 
+/* Returns true if the cut makes failing visits in this attempt, in the lanes that it has not left.
+ */
+static bool fails_in_visits(const struct oracle_log *log, const struct workload *workload,
+                            uint32_t cut, unsigned attempt)
+{
+    bool any = false;
+
+    for (uint32_t lane = 0; lane < workload->tasks[cut].merged_count; lane++) {
+        any |= attempt <= workload_visits_fail(workload, cut, lane) &&
+               atomic_load(&oracle_visit_of(log, workload, cut, lane)->calls) > 0;
+    }
+    return any;
+}
+
+int oracle_code_of(const struct oracle_log *log, const struct workload *workload, uint32_t task,
+                   unsigned attempt)
+{
+    return workload_is_cut(workload, task) && fails_in_visits(log, workload, task, attempt) ? 2 : 1;
+}
+
 bool judge_was_visit_asked(const struct judge *judge, uint32_t task)
 {
     bool any = false;
@@ -184,6 +208,8 @@ static void check_lane(struct judge *judge, uint32_t cut, uint32_t lane)
     const struct oracle_task *record = &judge->log->tasks[cut];
     const struct oracle_lane_visit *visit = oracle_visit_of(judge->log, judge->workload, cut, lane);
     uint64_t calls = atomic_load(&visit->calls);
+    bool has_left = oracle_misses(judge->log, judge->workload, cut,
+                                  judge->workload->tasks[cut].merged[lane].key);
     bool in_parts = judge_result_of(judge, cut) == LANEPOOL_IN_PARTS;
 
     if (record->call != CALL_RUN) {
@@ -193,10 +219,10 @@ static void check_lane(struct judge *judge, uint32_t cut, uint32_t lane)
         }
         return;
     }
-    if (calls == 0 && !in_parts) {
+    if (calls == 0 && !in_parts && !has_left) {
         judge_blame(&judge->verdict, "a lane of cut %u was not visited", cut);
     }
-    if (record->has_called && !atomic_load(&visit->has_passed)) {
+    if (record->has_called && !atomic_load(&visit->has_passed) && !has_left) {
         judge_blame(&judge->verdict, "the function of cut %u was called without a visit", cut);
     }
     if (calls > 0 && visit->ticket != record->ticket) {
@@ -226,12 +252,14 @@ static void check_cut(struct judge *judge, uint32_t cut)
 }
 
 /* Returns true if the cut of this visit has ended in parts, and the visit was not made or has
- * failed. */
+ * failed. A cut that avoids poison may have left a lane that it has not visited. */
 static bool is_left_out(const struct judge *judge, uint32_t visit)
 {
     uint32_t cut = judge->by_lane->workload->tasks[visit].visit_of;
 
     return cut != WORKLOAD_NONE && judge->log->tasks[cut].call == CALL_RUN &&
+           (judge->by_lane->log->tasks[visit].call == CALL_RUN ||
+            !workload_avoids_poison(judge->workload, cut)) &&
            atomic_load(&judge->log->tasks[cut].is_open) &&
            !oracle_has_passed(judge->log, judge->workload, cut,
                               (uint32_t)(judge->by_lane->workload->tasks[visit].merged -

@@ -39,7 +39,7 @@ static bool can_be_cut(const struct workload *workload, uint32_t index)
     return task->merged_count > 0 && !task->is_barrier && !task->is_heir &&
            task->gives_up == WORKLOAD_NONE && task->pump == WORKLOAD_NONE &&
            task->series == WORKLOAD_NONE && !has_heir(workload, index) &&
-           workload_policy_of(workload, index)->at_poison == LANEPOOL_AT_POISON_WAIT;
+           workload_policy_of(workload, index)->at_poison != LANEPOOL_AT_POISON_FAIL;
 }
 
 /* Changes modes so that none is COMMUTING, and the merged claims are still those of the claims. */
@@ -224,7 +224,9 @@ static void begin_visit(struct task_context *self, lanepool_run *call, uint32_t 
     uint64_t stamp = oracle_stamp(log);
 
     run_expect(self, !atomic_exchange(&visit->inside, true), "two visits of one lane overlap");
-    run_expect(self, !atomic_load(&visit->has_passed),
+    run_expect(self,
+               !atomic_load(&visit->has_passed) &&
+                   !oracle_misses(log, self->run->workload, self->task, claim.key),
                "a lane is visited after its cut has left it");
     run_expect(self,
                oracle_when(&record_of(self)->body_begin) == 0 &&
@@ -339,12 +341,36 @@ static int visit_lane(lanepool_run *call, void *argument, size_t index)
 
 /* --- the function, and the end --- */
 
+/* Each lane has been visited that the cut has not left. */
+static void note_left_lanes(const struct task_context *self)
+{
+    struct run *run = self->run;
+    const struct workload *workload = run->workload;
+    bool avoids = run->log->misses != NULL && workload_avoids_poison(workload, self->task);
+
+    for (uint32_t lane = 0; lane < what_of(self)->merged_count && avoids; lane++) {
+        uint32_t key = what_of(self)->merged[lane].key;
+
+        if (atomic_load(&visit_of(self, lane)->calls) == 0) {
+            run->log->misses[self->task * workload->params.key_count + key] = true;
+        }
+    }
+    if (record_of(self)->left_until == 0) {
+        record_of(self)->left_until = oracle_stamp(run->log);
+    }
+}
+
 static void check_all_passed(const struct task_context *self)
 {
+    const struct run *run = self->run;
+
     for (uint32_t lane = 0; lane < what_of(self)->merged_count; lane++) {
         const struct oracle_lane_visit *visit = visit_of(self, lane);
+        bool has_left =
+            oracle_misses(run->log, run->workload, self->task, what_of(self)->merged[lane].key);
 
-        run_expect(self, atomic_load(&visit->has_passed) && !atomic_load(&visit->inside),
+        run_expect(self,
+                   (atomic_load(&visit->has_passed) && !atomic_load(&visit->inside)) || has_left,
                    "a cut's function is called before its last visit");
     }
 }
@@ -355,13 +381,14 @@ bool workload_begin_body_of_cut(struct task_context *self, lanepool_run *call)
     bool is_first = oracle_when(&record->body_begin) == 0;
     uint64_t stamp = oracle_stamp(self->run->log);
 
+    note_left_lanes(self);
     check_all_passed(self);
     run_expect(self, atomic_load(&record->parts) == 0 && lanepool_run_claim_count(call) == 0,
                "the function of a cut has claims");
     run_expect(self, atomic_load(&self->failed_checks) >= atomic_load(&self->failed_in_visits),
                "checks in visits do not fail");
     begin_attempt(self, call, stamp);
-    run_expect(self, atomic_load(&record->attempts) > what_of(self)->visits_fail,
+    run_expect(self, run_code_of(self) == 1,
                "a cut's function is called although a visit has failed");
     atomic_store(&record->is_open, false);
     record->has_called = true;
@@ -394,6 +421,9 @@ void workload_end_cut_in_parts(struct task_context *self)
 static void note_error(struct task_context *context, const lanepool_error *error)
 {
     (void)error;
+    if (workload_is_cut(context->run->workload, context->task)) {
+        note_left_lanes(context);
+    }
     atomic_store(&record_of(context)->is_open, false);
 }
 

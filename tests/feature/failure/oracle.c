@@ -170,6 +170,15 @@ static bool had_lane(const struct judge *judge, uint32_t task, uint32_t key)
     return had;
 }
 
+/* Returns the end of the time in which the task may leave poisoned lanes. A cut waits in lanes
+ * until its first attempt has failed, or has called its function. */
+static uint64_t may_leave_until(const struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+
+    return record->left_until != 0 ? record->left_until : oracle_when(&record->call_begin);
+}
+
 /* Returns true if the lane was poisoned while the task may have waited in it. */
 static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
 {
@@ -184,7 +193,7 @@ static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
             had_lane(judge, other, key) &&
             (!judge_has_ticket(avoider) || place_of(record) < place_of(avoider)) &&
             was_kept(judge, other, oracle_when(&avoider->submit_begin),
-                     oracle_when(&avoider->call_begin))) {
+                     may_leave_until(judge, task))) {
             return true;
         }
     }
