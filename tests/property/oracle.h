@@ -236,7 +236,7 @@ struct oracle_log {
     _Atomic uint64_t ending_at;   /* before the call that ends a pool that has nothing left to do */
     struct oracle_options options;
     struct oracle_journal *journal;        /* NULL: the pool has none */
-    struct oracle_lane_visit *lane_visits; /* by the position of the claim; NULL: no cuts */
+    struct oracle_lane_visit *lane_visits; /* by workload_task.first_visit; NULL: no cuts */
     bool refused;                          /* the platform has refused a resource on purpose */
     const char *events;                    /* the violation in the pool's events, or NULL */
     const char *look;                      /* the violation in a snapshot, or NULL */
@@ -326,7 +326,7 @@ static inline struct oracle_lane_visit *oracle_visit_of(const struct oracle_log 
                                                         const struct workload *workload,
                                                         uint32_t cut, uint32_t lane)
 {
-    return &log->lane_visits[workload->tasks[cut].merged - workload->claim_store + lane];
+    return &log->lane_visits[workload->tasks[cut].first_visit + lane];
 }
 
 /* Returns true if the task is a cut that has let the lane of this merged claim go on. */

@@ -179,6 +179,7 @@ struct workload_task {
     bool resolves; /* resolves parked tasks, as a resolver does */
     bool is_cut;
     uint32_t visits_fail; /* of a cut: of the attempts that fail, how many fail in visits */
+    uint32_t first_visit; /* of a cut: the number of its first lane's record */
     uint32_t visit_of;    /* for the oracle: the cut that it is a visit of, or WORKLOAD_NONE */
     bool dropped;         /* left out, to make a failing workload smaller */
 };
@@ -252,6 +253,7 @@ struct workload {
     uint32_t visit_count;
     struct workload_limit *limits;
     uint32_t limit_count;
+    uint32_t lane_visit_count;          /* the lanes of all cuts */
     struct workload_claim *claim_store; /* the claims of all tasks */
     struct workload_claim *all_keys;    /* the claims that barriers have for the oracle */
 };

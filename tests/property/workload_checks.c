@@ -3,6 +3,7 @@
  * does not have. Only the latter fail, each once.
  */
 #include "feature/cut/workload.h"
+#include "feature/delay/workload.h"
 #include "property/workload_feature.h"
 #include "property/workload_tasks.h"
 
@@ -15,7 +16,7 @@ static bool has_checks(const struct workload *workload)
 static void note_failed_check(void *user, const lanepool_failed_check *failed)
 {
     struct run *run = user;
-    struct task_context *context = failed->context;
+    struct task_context *context = workload_current_run(failed->context);
 
     run_expect(context,
                failed->pool == run->pool && failed->run != NULL && context->run == run &&

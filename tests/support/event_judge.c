@@ -28,8 +28,9 @@ struct task {
     uint32_t waiting; /* entries that are not granted yet */
     bool ready, started, ended, cancelled;
     bool is_cut;
-    bool has_failed; /* at least once; it may have been retried or parked since */
-    bool left_early; /* left a lane early: it must have been cancelled, which is the next event */
+    bool was_visited; /* a visit was made */
+    bool has_failed;  /* at least once; it may have been retried or parked since */
+    bool left_early;  /* left a lane early: it must have been cancelled, which is the next event */
     bool heir_cancelled; /* a receiver was cancelled that was accepted during its run */
     bool left;           /* left a lane at its end: no receiver follows with its ticket */
     bool in_parts;       /* a cut that the pool's end has ended */
@@ -256,7 +257,8 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     struct lane *lane = find_lane(judge, entry);
 
     bool early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
-    bool gives_up = early && (task->started || entry->passed);
+    bool makes_no_visit = task->is_cut && !task->was_visited;
+    bool gives_up = early && (task->started || entry->passed || makes_no_visit);
 
     note(judge, !entry->released, "a task leaves a lane twice");
     if (early && avoids(task, entry, lane)) {
@@ -284,6 +286,7 @@ static void visit(struct event_judge *judge, const lanepool_event *event)
     note(judge, task->is_cut && !task->started && !task->ended, "a visit by no cut, or too late");
     note(judge, !task->ready || task->has_failed, "a visit after the cut became ready");
     task->ready = false;
+    task->was_visited = true;
     if (event->type == LANEPOOL_EVENT_VISIT) {
         note(judge, entry->arrived && !entry->released && !entry->passed && !entry->is_visited,
              "a visit of a lane that the cut does not have, or twice");
@@ -295,12 +298,15 @@ static void visit(struct event_judge *judge, const lanepool_event *event)
     entry->passed = event->detail == LANEPOOL_OK;
 }
 
+/* A run of a repeated cut that was cancelled before its first visit makes none, and starts only to
+ * end. */
 static bool has_made_visits(const struct task *task, bool all_passed)
 {
     for (uint32_t i = 0; i < task->entry_count; i++) {
         const struct entry *entry = &task->entries[i];
 
-        bool has_passed = entry->avoided || (entry->passed && entry->released);
+        bool has_passed =
+            entry->avoided || (entry->released && (entry->passed || !task->was_visited));
         if (entry->is_visited || (all_passed && !has_passed)) {
             return false;
         }

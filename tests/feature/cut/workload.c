@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "feature/delay/workload.h"
 #include "feature/journal/workload.h"
 
 #include "property/workload_feature.h"
@@ -38,8 +39,26 @@ static bool can_be_cut(const struct workload *workload, uint32_t index)
 
     return task->merged_count > 0 && !task->is_barrier && !task->is_heir &&
            task->gives_up == WORKLOAD_NONE && task->pump == WORKLOAD_NONE &&
-           task->series == WORKLOAD_NONE && !has_heir(workload, index) &&
+           !has_heir(workload, index) &&
            workload_policy_of(workload, index)->at_poison != LANEPOOL_AT_POISON_FAIL;
+}
+
+/* Runs of a periodic task share their claims with one another, and with the task that they are
+ * copies of. They have no policy, but the pool's policy decides whether they may be cuts. */
+static bool can_series_be_cut(const struct workload *workload, uint32_t series)
+{
+    const struct workload_params *params = &workload->params;
+    const struct workload_series *what = &workload->series[series];
+    const struct workload_claim *claims = workload->tasks[what->first].merged;
+    bool can = !params->failures || params->policy.at_poison != LANEPOOL_AT_POISON_FAIL;
+
+    for (uint32_t i = 0; i < what->runs; i++) {
+        can &= can_be_cut(workload, what->first + i);
+    }
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        can &= workload->tasks[i].merged != claims || !has_heir(workload, i);
+    }
+    return can;
 }
 
 /* Changes modes so that none is COMMUTING, and the merged claims are still those of the claims. */
@@ -77,6 +96,30 @@ static void make_cut(struct workload_task *task, struct choices *choices)
     task->has_future |= task->visits_fail > 0;
 }
 
+static void draw_series(struct workload *workload, uint32_t series, struct choices *choices)
+{
+    const struct workload_series *what = &workload->series[series];
+    bool shares = chance(choices, 2);
+
+    if (!can_series_be_cut(workload, series) || !chance(choices, 2)) {
+        return;
+    }
+    for (uint32_t i = 0; i < what->runs; i++) {
+        workload->tasks[what->first + i].is_cut = true;
+        change_modes(&workload->tasks[what->first + i], shares);
+    }
+}
+
+static void number_visits(struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        workload->tasks[i].first_visit = workload->lane_visit_count;
+        if (workload_is_cut(workload, i)) {
+            workload->lane_visit_count += workload->tasks[i].merged_count;
+        }
+    }
+}
+
 static void draw(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;
@@ -88,10 +131,15 @@ static void draw(struct workload *workload, struct choices *choices)
     for (uint32_t i = 0; i < params->task_count; i++) {
         bool is_wide = workload->tasks[i].merged_count > 1;
 
-        if (can_be_cut(workload, i) && chance(choices, is_wide ? 2 : 6)) {
+        if (workload->tasks[i].series == WORKLOAD_NONE && can_be_cut(workload, i) &&
+            chance(choices, is_wide ? 2 : 6)) {
             make_cut(&workload->tasks[i], choices);
         }
     }
+    for (uint32_t i = 0; i < workload->series_count; i++) {
+        draw_series(workload, i, choices);
+    }
+    number_visits(workload);
 }
 
 bool workload_has_cuts(const struct workload *workload)
@@ -314,9 +362,15 @@ static bool end_visit(struct task_context *self, uint32_t lane)
     return fails;
 }
 
+/* A repeated cut is asked to end by its timer, whose calls are recorded elsewhere. */
+static bool is_asked(const struct task_context *self, const lanepool_run *call)
+{
+    return lanepool_run_is_cancelled(call) && what_of(self)->series == WORKLOAD_NONE;
+}
+
 static int visit_lane(lanepool_run *call, void *argument, size_t index)
 {
-    struct task_context *self = argument;
+    struct task_context *self = workload_current_run(argument);
     const struct workload *workload = self->run->workload;
     const struct workload_task *what = what_of(self);
     uint32_t lane = lane_of(self, index);
@@ -334,7 +388,7 @@ static int visit_lane(lanepool_run *call, void *argument, size_t index)
         try_to_wait(self);
     }
     world_pass(dice_of(workload, self->task, 200 + lane) % (1 + what->duration));
-    visit->was_asked |= lanepool_run_is_cancelled(call);
+    visit->was_asked |= is_asked(self, call);
     lanepool_run_set_result(call, self);
     return end_visit(self, lane) ? 2 : 0;
 }
@@ -436,13 +490,8 @@ static void describe(const struct task_context *context, lanepool_task *task)
 
 static void init_log(struct oracle_log *log, const struct workload *workload)
 {
-    size_t claim_total = 0;
-
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        claim_total += 2 * (size_t)workload->tasks[i].claim_count;
-    }
     if (workload->params.cuts) {
-        log->lane_visits = memory_get(claim_total, sizeof *log->lane_visits);
+        log->lane_visits = memory_get(workload->lane_visit_count, sizeof *log->lane_visits);
     }
 }
 

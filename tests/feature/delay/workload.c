@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "feature/cancel/workload.h"
+#include "feature/cut/workload.h"
 #include "feature/journal/workload.h"
 #include "property/workload_feature.h"
 #include "property/world.h"
@@ -276,6 +277,32 @@ static void prepare_next(struct task_context *first, struct task_context *now)
     }
 }
 
+struct task_context *workload_current_run(struct task_context *first)
+{
+    if (what_of(first)->series == WORKLOAD_NONE) {
+        return first;
+    }
+    uint32_t runs = series_record_of(first)->runs;
+    run_expect(first, runs < series_of(first)->runs, "a periodic task has a run too many");
+    return first + (runs < series_of(first)->runs ? runs : 0);
+}
+
+static void begin_run(struct task_context *now, lanepool_run *call)
+{
+    struct run *run = now->run;
+
+    if (workload_is_cut(run->workload, now->task)) {
+        (void)workload_begin_body_of_cut(now, call);
+        return;
+    }
+    run_record_call(now, CALL_RUN, lanepool_run_ticket(call));
+    run->log->tasks[now->task].worker = lanepool_run_worker(call);
+    if (workload_has_claims(run->workload)) {
+        oracle_touch_keys(run->log, run->workload, now->task);
+        run->log->tasks[now->task].left_keys = oracle_read_keys(run->log, run->workload, now->task);
+    }
+}
+
 static void make_run(struct task_context *first, lanepool_run *call)
 {
     struct task_context *now = first + series_record_of(first)->runs;
@@ -286,12 +313,7 @@ static void make_run(struct task_context *first, lanepool_run *call)
         run_note_failure(run, LANEPOOL_INVALID);
         return;
     }
-    run_record_call(now, CALL_RUN, lanepool_run_ticket(call));
-    run->log->tasks[now->task].worker = lanepool_run_worker(call);
-    if (workload_has_claims(run->workload)) {
-        oracle_touch_keys(run->log, run->workload, now->task);
-        run->log->tasks[now->task].left_keys = oracle_read_keys(run->log, run->workload, now->task);
-    }
+    begin_run(now, call);
     workload_set_record(now, call);
     workload_cancel_inside(run, now->task);
     world_pass(run->workload->tasks[now->task].duration);
@@ -324,7 +346,12 @@ static void series_cancelled(void *argument, lanepool_status why)
 {
     struct task_context *first = argument;
 
-    workload_check_why(first->run, why);
+    if (why == LANEPOOL_IN_PARTS) {
+        workload_end_cut_in_parts(workload_current_run(first));
+        series_record_of(first)->runs++;
+    } else {
+        workload_check_why(first->run, why);
+    }
     atomic_fetch_add(&series_record_of(first)->ends, 1);
     end_series(first);
 }

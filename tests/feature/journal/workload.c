@@ -7,7 +7,9 @@
 #include "base/sizes.h"
 #include "support/memory.h"
 
-enum { BATCH_MOST = 4, WAIT_MOST = 60, TICKET_BITS = 40 };
+enum { BATCH_MOST = 4, WAIT_MOST = 60 };
+
+#define TICKET_MASK (((uint64_t)1 << 40) - 1)
 
 /* This is not drawn, so that older seeds still draw the same workloads. */
 static void draw(struct workload *workload, struct choices *choices)
@@ -47,17 +49,37 @@ static const struct oracle_visit_record *visit_record_of(const struct oracle_jou
     return is_visit ? entry->record : NULL;
 }
 
+/* Returns the run of a periodic task that has the entry's ticket. */
+static struct task_context *run_with_ticket(struct task_context *first,
+                                            const lanepool_journal_entry *entry)
+{
+    const struct workload *workload = first->run->workload;
+    uint32_t runs = workload->series[what_of(first)->series].runs;
+
+    for (uint32_t i = 0; i < runs; i++) {
+        if (record_of(first + i)->ticket == (entry->ticket & TICKET_MASK) &&
+            record_of(first + i)->call == CALL_RUN) {
+            return first + i;
+        }
+    }
+    return first;
+}
+
 /* The record tells the runs of a periodic task from one another. A task that was cancelled before a
- * retry has none. */
+ * retry has none, nor has a cut that did not call its function. */
 static struct task_context *context_of(const struct oracle_journal *journal,
                                        const lanepool_journal_entry *entry)
 {
     const struct oracle_visit_record *visit = visit_record_of(journal, entry);
+    struct task_context *context = entry->context;
 
     if (visit != NULL) {
         return visit->cut;
     }
-    return entry->record != NULL ? entry->record : entry->context;
+    if (entry->record != NULL) {
+        return entry->record;
+    }
+    return what_of(context)->series != WORKLOAD_NONE ? run_with_ticket(context, entry) : context;
 }
 
 /* Returns true if the entry is for the lane that the task gave up, which is its first one. */
@@ -140,14 +162,13 @@ static void check_entry(struct run *run, const lanepool_journal_entry *entry)
 {
     struct task_context *context = context_of(run->log->journal, entry);
     struct oracle_task *record = record_of(context);
-    uint64_t low_bits = ((uint64_t)1 << TICKET_BITS) - 1;
     bool of_lane = is_of_lane(record);
     bool is_cut = workload_is_cut(run->workload, context->task);
 
     run_expect(context, entry->number == run->log->journal->next_number++,
                "an entry has another number");
     run_expect(context, record->entry_number == 0, "a task has an entry behind its last one");
-    run_expect(context, record->call == CALL_RUN && (entry->ticket & low_bits) == record->ticket,
+    run_expect(context, record->call == CALL_RUN && (entry->ticket & TICKET_MASK) == record->ticket,
                "an entry has another ticket than its task");
     if (is_cut && entry->is_part) {
         check_visit_entry(run, context, entry);
@@ -251,23 +272,13 @@ void workload_set_record_of_visit(struct task_context *self, lanepool_run *call,
         workload_set_record(self, call);
         return;
     }
-    record = &journal->visits[what_of(self)->merged - self->run->workload->claim_store + lane];
+    record = &journal->visits[what_of(self)->first_visit + lane];
     *record = (struct oracle_visit_record){ self, lane };
     run_expect(self, lanepool_run_set_record(call, record) == LANEPOOL_OK,
                "a record cannot be set in a visit");
 }
 
 /* --- the log --- */
-
-static size_t count_positions(const struct workload *workload)
-{
-    size_t count = 0;
-
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        count += 2 * (size_t)workload->tasks[i].claim_count;
-    }
-    return count;
-}
 
 static void init_log(struct oracle_log *log, const struct workload *workload)
 {
@@ -279,7 +290,7 @@ static void init_log(struct oracle_log *log, const struct workload *workload)
     log->journal->serial.tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
     log->journal->serial.keys = memory_get(workload->params.key_count, sizeof *log->keys);
     if (workload->params.cuts) {
-        log->journal->visit_count = count_positions(workload);
+        log->journal->visit_count = workload->lane_visit_count;
         log->journal->visits = memory_get(log->journal->visit_count, sizeof *log->journal->visits);
     }
     /* A task has at most two entries, a cut one more for each visit, and a call at least one. */

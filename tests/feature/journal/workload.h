@@ -20,8 +20,8 @@ struct oracle_visit_record {
 
 /* What was written; by the journal's thread. */
 struct oracle_journal {
-    struct oracle_visit_record *visits; /* by the position of the claim; NULL: no cuts */
-    size_t visit_count;                 /* positions */
+    struct oracle_visit_record *visits; /* by workload_task.first_visit; NULL: no cuts */
+    size_t visit_count;
     uint64_t next_number;
     uint64_t first_ticket;    /* whole: tickets wrap around */
     struct oracle_log serial; /* the keys, changed by the entries one by one */
