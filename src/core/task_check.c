@@ -74,7 +74,7 @@ static bool are_claims_of_cut(const lanepool_task *task)
 static bool offers_cuts(const lanepool_pool *pool)
 {
     return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL &&
-           pool->slots.in_plain == NULL && pool->slots.call[0] == NULL;
+           pool->slots.in_plain == NULL;
 }
 
 /* When a lane is poisoned, other lanes may have been visited already. */

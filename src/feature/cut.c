@@ -127,7 +127,9 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
     lanepool_i_run_push(&run, pool, record, &visitor->block);
     record->callbacks++;
     lanepool_i_lane_trace_visit(lane, LANEPOOL_EVENT_VISIT, cut, LANEPOOL_OK, record->ring);
-    int code = lanepool_i_visits_of(cut)->at_lane(&run, cut->context, visitor->number);
+    const lanepool_i_feature *caller = pool->slots.call[0];
+    int code = caller == NULL ? lanepool_i_visitor_call(visitor, &run)
+                              : caller->call_at_lane(pool, &run, visitor);
     lanepool_i_lane_trace_visit(lane, LANEPOOL_EVENT_VISITED, cut,
                                 code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, record->ring);
     record->callbacks--;

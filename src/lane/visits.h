@@ -146,6 +146,13 @@ static inline lanepool_i_task *lanepool_i_visitor_part(const lanepool_i_visits *
     return visits->parts == NULL ? NULL : lanepool_i_visits_part(visits, visitor->number);
 }
 
+/* Calls `at_lane` for the lane that the visitor visits. */
+static inline int lanepool_i_visitor_call(const lanepool_i_visitor *visitor, lanepool_run *run)
+{
+    const lanepool_i_task *cut = visitor->block.context;
+    return lanepool_i_visits_of(cut)->at_lane(run, cut->context, visitor->number);
+}
+
 /* By the worker that has taken the cut. Returns true if the visits of an attempt have been made, so
  * that the cut has to call its function or to fail. */
 static inline bool lanepool_i_cut_is_in_attempt(const lanepool_i_task *cut)

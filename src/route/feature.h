@@ -19,6 +19,7 @@
 #define LANEPOOL_SRC_ROUTE_FEATURE_H
 
 #include "lane/lane.h"
+#include "lane/visits.h"
 #include "lanepool/pool.h"
 #include "route/offers.h"
 #include "sched/thread_record.h"
@@ -110,6 +111,8 @@ typedef struct lanepool_i_feature {
      * `all_wide`.
      */
     int (*call)(lanepool_pool *pool, lanepool_run *run, lanepool_i_task *task);
+    /* With `call`: makes a visitor's call of `at_lane`, and returns what that has returned. */
+    int (*call_at_lane)(lanepool_pool *pool, lanepool_run *run, lanepool_i_visitor *visitor);
     /* One feature: the turn of a task with CUT has come. Sets *result if the task ends. */
     lanepool_i_turn (*turn)(lanepool_i_task *task, lanepool_result *result);
     /* With `turn`: makes visits. `is_abandoned`: the last visit has ended its thread. */

@@ -4,8 +4,9 @@
  *     undeclared [--runs N] [--tasks N] [--found PERCENT]
  *
  * Each run submits tasks over 64 keys. A quarter of them has two keys, and a quarter shares its
- * key. One access of the run is undeclared: of each kind, N runs with 1, 2 and 4 workers. As many
- * runs have none, and nothing may be reported there. The run's number is its seed.
+ * key. With lanes per key, one in eight is a cut. One access of the run is undeclared: of each
+ * kind, N runs with 1, 2 and 4 workers. As many runs have none, and nothing may be reported there.
+ * The run's number is its seed.
  *
  * Fails if less than PERCENT of a kind are found (97 unless given), and after a false report.
  * ThreadSanitizer remembers a part of the accesses only, so that few runs need a lower limit.
@@ -29,6 +30,9 @@ enum kind {
     AFTER_RELEASE,
     AFTER_COMPLETE,
     BY_SUBMITTER,
+    VISIT_OF_OTHER,
+    VISIT_OF_SHARED,
+    BEHIND_VISITS,
     KINDS
 };
 
@@ -40,6 +44,9 @@ static const char *const names[KINDS] = {
     "writes a key that it has released early",
     "writes a key after it has completed the task",
     "the submitter writes a key of pending tasks",
+    "a visit of a cut writes the key of another lane of the cut",
+    "a visit of a cut writes a key that it shares",
+    "the function of a cut writes a key that was visited",
 };
 
 struct account {
@@ -52,7 +59,9 @@ struct step {
     unsigned key_count;
     bool is_shared;
     bool submits; /* another task, from inside */
+    bool is_cut;
     bool is_planted;
+    long seen[2]; /* of a cut: what each visit has read */
 };
 
 struct world {
@@ -131,6 +140,44 @@ static void do_undeclared(lanepool_run *run, struct step *step)
     }
 }
 
+static void use_worker(const struct step *step, lanepool_run *run)
+{
+    if (step->world->uses_worker) {
+        step->world->slots[lanepool_run_worker(run)]++;
+        ++*(unsigned *)lanepool_run_worker_context(run);
+    }
+}
+
+/* --- cuts --- */
+
+static int visit_lane(lanepool_run *run, void *context, size_t index)
+{
+    struct step *step = context;
+    struct account *accounts = step->world->accounts;
+    volatile long sum = accounts[step->keys[index]].balance;
+    step->seen[index] = sum;
+    if (!step->is_shared)
+        accounts[step->keys[index]].balance++;
+    use_worker(step, run);
+    if (step->is_planted && index == 0 && step->world->kind == VISIT_OF_OTHER)
+        accounts[step->keys[1]].balance++;
+    if (step->is_planted && index == 0 && step->world->kind == VISIT_OF_SHARED)
+        accounts[step->keys[0]].balance++;
+    return 0;
+}
+
+static int add_up(lanepool_run *run, void *context)
+{
+    struct step *step = context;
+    step->seen[0] += step->seen[1];
+    use_worker(step, run);
+    if (step->is_planted && step->world->kind == BEHIND_VISITS)
+        step->world->accounts[step->keys[0]].balance++;
+    return 0;
+}
+
+/* --- steps --- */
+
 static int run_step(lanepool_run *run, void *context);
 
 static void submit_step(struct step *step)
@@ -140,7 +187,8 @@ static void submit_step(struct step *step)
         claims[i] = lanepool_claim_of(lanepool_key_id(step->keys[i]),
                                       step->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
     lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = run_step;
+    task.function = step->is_cut ? add_up : run_step;
+    task.at_lane = step->is_cut ? visit_lane : NULL;
     task.context = step;
     task.claims = claims;
     task.claim_count = step->key_count;
@@ -159,10 +207,7 @@ static int run_step(lanepool_run *run, void *context)
             accounts[step->keys[i]].balance++;
     }
     calls_here++;
-    if (step->world->uses_worker) {
-        step->world->slots[lanepool_run_worker(run)]++;
-        ++*(unsigned *)lanepool_run_worker_context(run);
-    }
+    use_worker(step, run);
     if (step->submits)
         submit_step(step + 1);
     if (step->is_planted)
@@ -203,7 +248,21 @@ static void add_sharers(struct step *planted)
         *step = (struct step){ .world = planted->world, .key_count = 1, .is_shared = true };
         step->keys[0] = step->keys[1] = planted->keys[0];
         step->is_planted = is_planted;
+        step->is_cut = is_planted && step->world->kind == VISIT_OF_SHARED;
     }
+}
+
+static bool is_of_cut(enum kind kind)
+{
+    return kind >= VISIT_OF_OTHER;
+}
+
+/* The planted cut has two lanes, and changes them. */
+static void plant_cut(struct step *planted, uint64_t *random)
+{
+    planted->is_cut = true;
+    planted->keys[1] = (planted->keys[0] + 1 + random_below(random, KEYS - 1)) % KEYS;
+    planted->key_count = 2;
 }
 
 /* A write after the claim has ended is a mistake only beside a later task of the key. */
@@ -214,7 +273,7 @@ static void add_successor(const struct step *planted, struct step *last)
 }
 
 /* A step with `submits` is followed by the one that it submits. */
-static void draw_steps(struct world *world, size_t count, uint64_t *random)
+static void draw_steps(struct world *world, size_t count, bool cuts, uint64_t *random)
 {
     size_t planted = count / 4 + random_below(random, (uint32_t)count / 2);
     for (size_t i = 0; i < count; i++) {
@@ -232,10 +291,14 @@ static void draw_steps(struct world *world, size_t count, uint64_t *random)
         step->is_shared = random_below(random, 4) == 0;
         step->submits = !is_inner && i + 1 < count && random_below(random, 16) == 0 &&
                         (i + 1 < planted - SHARERS || i > planted + SHARERS);
+        step->is_cut = cuts && !step->submits && random_below(random, 8) == 0;
     }
-    if (world->kind == WRITES_SHARED)
+    if (is_of_cut(world->kind))
+        plant_cut(&world->steps[planted], random);
+    if (world->kind == WRITES_SHARED || world->kind == VISIT_OF_SHARED)
         add_sharers(&world->steps[planted]);
-    if (world->kind == AFTER_RELEASE || world->kind == AFTER_COMPLETE)
+    if (world->kind == AFTER_RELEASE || world->kind == AFTER_COMPLETE ||
+        world->kind == BEHIND_VISITS)
         add_successor(&world->steps[planted], &world->steps[count - 1]);
     world->other = draw_other(random, &world->steps[planted]);
 }
@@ -254,7 +317,7 @@ static bool run_world(enum kind kind, size_t task_count, unsigned workers, lanep
         abort();
     world->kind = kind;
     world->uses_worker = kind == NONE && seed % 2 == 0;
-    draw_steps(world, task_count, &random);
+    draw_steps(world, task_count, layout == LANEPOOL_PER_KEY, &random);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     options.workers = workers;
     options.layout = layout;
@@ -281,10 +344,10 @@ static bool run_world(enum kind kind, size_t task_count, unsigned workers, lanep
 
 /* --- all runs --- */
 
-/* An early release needs a lane for each key. */
+/* An early release and a cut need a lane for each key. */
 static bool is_offered(enum kind kind, lanepool_layout layout)
 {
-    return kind != AFTER_RELEASE || layout == LANEPOOL_PER_KEY;
+    return (kind != AFTER_RELEASE && !is_of_cut(kind)) || layout == LANEPOOL_PER_KEY;
 }
 
 /* Sums over all runs. */

@@ -42,7 +42,8 @@ typedef struct lanepool_i_accesses {
 /* In a task's block. */
 typedef struct access_room {
     long long object;
-    bool is_alone; /* a barrier, or has its lanes from one */
+    long long visits; /* of a cut: an object of its own */
+    bool is_alone;    /* a barrier, or has its lanes from one */
 } access_room;
 
 static access_room *room_of(const lanepool_pool *pool, lanepool_i_task *task)
@@ -94,8 +95,9 @@ static lanepool_status note_submit(lanepool_pool *pool, lanepool_i_thread_record
                                    const lanepool_task *task, lanepool_i_task *block)
 {
     (void)record;
-    (void)task;
     lanepool_i_note_restart(&room_of(pool, block)->object); /* the block may have been another's */
+    if (task->at_lane != NULL)
+        lanepool_i_note_restart(&room_of(pool, block)->visits);
     lanepool_i_note_release(&pool->notes.submits);
     return LANEPOOL_OK;
 }
@@ -105,6 +107,8 @@ static void note_start(lanepool_pool *pool, lanepool_i_task *task)
     const access_room *room = room_of(pool, task);
     lanepool_i_note_acquire(&room->object);
     lanepool_i_note_acquire(&pool->notes.controls);
+    if (lanepool_i_task_is_cut(task))
+        lanepool_i_note_acquire(&room->visits);
     if (has_rule(pool) || room->is_alone || lanepool_i_task_is_barrier(task))
         lanepool_i_note_acquire(&pool->notes.ends);
     else
@@ -152,9 +156,15 @@ static void note_hand_over(lanepool_pool *pool, lanepool_i_task *task, lanepool_
 typedef struct checked_call {
     lanepool_pool *pool;
     lanepool_run *run;
-    lanepool_i_task *task;
+    lanepool_i_task *task; /* perhaps a visitor */
     int code;
 } checked_call;
+
+static void note_used_worker(const lanepool_run *run)
+{
+    if (run->asks_worker)
+        lanepool_i_note_release(run->record->worker);
+}
 
 static void make_call(void *argument)
 {
@@ -164,8 +174,29 @@ static void make_call(void *argument)
     note_end(call->pool, call->task);
     if (call->run->call != NULL && call->run->call->receiver != NULL)
         lanepool_i_note_release(&room_of(call->pool, call->run->call->receiver)->object);
-    if (call->run->asks_worker)
-        lanepool_i_note_release(call->run->record->worker);
+    note_used_worker(call->run);
+}
+
+/* Visits of a round have no order: each acquires the cut's object, but releases that of visits. A
+ * later round follows the visits of the earlier ones. `is_counted` does not change in a round. */
+static void visit_in_fiber(void *argument)
+{
+    checked_call *call = argument;
+    const lanepool_i_visitor *visitor = (const lanepool_i_visitor *)call->task;
+    lanepool_i_task *cut = call->task->context;
+    access_room *room = room_of(call->pool, cut);
+    const lanepool_i_lane *lane = visitor->entry.entry.at.lane;
+    lanepool_mode mode = lanepool_i_mode_of_owner(visitor->entry.owner);
+    lanepool_i_note_acquire(&room->object);
+    lanepool_i_note_acquire(&call->pool->notes.controls);
+    if (lanepool_i_visits_of(cut)->is_counted)
+        lanepool_i_note_acquire(&room->visits);
+    acquire_claim(call->pool, lane, mode);
+    call->code = lanepool_i_visitor_call(visitor, call->run);
+    release_claim(call->pool, lane, mode);
+    lanepool_i_note_release(&room->visits);
+    lanepool_i_note_release(&call->pool->notes.ends);
+    note_used_worker(call->run);
 }
 
 static size_t fibers_of_a_worker(const lanepool_pool *pool)
@@ -211,18 +242,31 @@ static bool needs_fiber(const lanepool_run *run, const lanepool_i_task *task)
 }
 
 /* Without a fiber, the task is part of the one that waits. */
+static int call_on_fiber(checked_call *call, void (*make)(void *argument))
+{
+    lanepool_pool *pool = call->pool;
+    fiber_ring *ring =
+        needs_fiber(call->run, call->task) ? &pool->accesses->rings[call->run->worker] : NULL;
+    lanepool_i_fiber *fiber = ring != NULL ? take_fiber(pool, ring) : NULL;
+    if (fiber == NULL) {
+        make(call);
+        return call->code;
+    }
+    lanepool_i_fiber_call(fiber, make, call);
+    give_fiber(ring, fiber);
+    return call->code;
+}
+
 static int call_checked(lanepool_pool *pool, lanepool_run *run, lanepool_i_task *task)
 {
     checked_call call = { pool, run, task, 0 };
-    fiber_ring *ring = needs_fiber(run, task) ? &pool->accesses->rings[run->worker] : NULL;
-    lanepool_i_fiber *fiber = ring != NULL ? take_fiber(pool, ring) : NULL;
-    if (fiber == NULL) {
-        make_call(&call);
-        return call.code;
-    }
-    lanepool_i_fiber_call(fiber, make_call, &call);
-    give_fiber(ring, fiber);
-    return call.code;
+    return call_on_fiber(&call, make_call);
+}
+
+static int visit_checked(lanepool_pool *pool, lanepool_run *run, lanepool_i_visitor *visitor)
+{
+    checked_call call = { pool, run, &visitor->block, 0 };
+    return call_on_fiber(&call, visit_in_fiber);
 }
 
 /* --- beginning and end --- */
@@ -285,6 +329,7 @@ const lanepool_i_feature lanepool_i_feature_accesses = {
     .build = note_submit,
     .begin_worker = begin_worker,
     .call = call_checked,
+    .call_at_lane = visit_checked,
     .release_early = note_early_release,
     .end_call = note_end_of_record,
     .reported = note_end,

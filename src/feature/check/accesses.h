@@ -8,9 +8,10 @@
  * but the following. Notes (platform/notes.h) name these orders by objects:
  *
  * - The task's room: from the submit to each call, and from a call to the next one (retry, period).
+ * - A cut's object of visits: from the end of a visit to the function and to later rounds.
  * - The key's two objects: from the end of a call, or an early release, to a conflicting call.
  * - The receiver's room: from the end of a call that hands over to the receiver's call.
- * - notes.ends: from the end of a call, callback or thread to barriers, callbacks and waits.
+ * - notes.ends: from the end of a call, visit, callback or thread to barriers, callbacks and waits.
  * - notes.controls: from creation, barriers, cancels, resumes and resolves to each later call.
  * - notes.submits: from a submit to the rule, and to callbacks of a task.
  * - notes.asked: from the rule to callbacks of a task, a quiesce and an await.

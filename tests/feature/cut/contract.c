@@ -183,35 +183,42 @@ Test(cut, a_shared_visit_overlaps_with_readers)
 
 /* --- what a visit may do --- */
 
-struct looks {
-    lanepool_pool *pool;
-    struct step inner;
-    size_t indices[4];
+enum { LOOKS = 4 };
+
+/* What the visit of one lane has found: visits of different lanes share nothing. */
+struct look {
     lanepool_status wait, release, detach, hand_over, submit;
     size_t claim_count;
     bool holds_own, holds_other;
     uint64_t ticket;
-    _Atomic uint32_t calls;
+    uint32_t calls;
+};
+
+struct looks {
+    lanepool_pool *pool;
+    struct step inner;
+    struct look looks[LOOKS]; /* by claim */
 };
 
 static int look_around(lanepool_run *run, void *context, size_t index)
 {
     struct looks *looks = context;
+    struct look *look = &looks->looks[index];
     lanepool_detached *detached;
     lanepool_claim claim;
 
-    looks->indices[atomic_fetch_add(&looks->calls, 1)] = index;
-    looks->ticket = lanepool_run_ticket(run);
-    looks->claim_count = lanepool_run_claim_count(run);
+    look->calls++;
+    look->ticket = lanepool_run_ticket(run);
+    look->claim_count = lanepool_run_claim_count(run);
     if (lanepool_run_claim(run, 0, &claim) != LANEPOOL_OK)
         return 1;
-    looks->holds_own = lanepool_run_holds(run, claim.key);
-    looks->holds_other = lanepool_run_holds(run, lanepool_key_id(claim.key.id + 1));
-    looks->wait = lanepool_pool_quiesce(looks->pool, LANEPOOL_FOREVER);
-    looks->release = lanepool_run_release(run, claim.key);
-    looks->detach = lanepool_run_detach(run, &detached);
-    looks->hand_over = lanepool_run_hand_over(run, LANEPOOL_TASK(.function = step_body));
-    looks->submit = step_submit_on(looks->pool, &looks->inner, claim.key.id);
+    look->holds_own = lanepool_run_holds(run, claim.key);
+    look->holds_other = lanepool_run_holds(run, lanepool_key_id(claim.key.id + 1));
+    look->wait = lanepool_pool_quiesce(looks->pool, LANEPOOL_FOREVER);
+    look->release = lanepool_run_release(run, claim.key);
+    look->detach = lanepool_run_detach(run, &detached);
+    look->hand_over = lanepool_run_hand_over(run, LANEPOOL_TASK(.function = step_body));
+    look->submit = step_submit_on(looks->pool, &looks->inner, claim.key.id);
     return 0;
 }
 
@@ -219,29 +226,37 @@ static int end_looks(lanepool_run *run, void *context)
 {
     struct looks *looks = context;
 
-    return looks->ticket == lanepool_run_ticket(run) ? 0 : 1;
+    return looks->looks[0].ticket == lanepool_run_ticket(run) ? 0 : 1;
+}
+
+static void expect_look(const struct look *look)
+{
+    expect_eq(look->calls, 1);
+    expect_eq(look->claim_count, 1);
+    expect(look->holds_own && !look->holds_other);
+    expect_status(look->wait, LANEPOOL_DEADLOCK);
+    expect_status(look->release, LANEPOOL_DEADLOCK);
+    expect_status(look->detach, LANEPOOL_UNSUPPORTED);
+    expect_status(look->hand_over, LANEPOOL_DEADLOCK);
+    expect_status(look->submit, LANEPOOL_OK);
 }
 
 Test(cut, a_visit_has_one_claim_and_may_submit_but_not_wait)
 {
     struct looks looks = { .pool = pool_make(1, LANEPOOL_PER_KEY) };
-    lanepool_claim claims[4] = { lanepool_shared(5), lanepool_shared(7), lanepool_exclusive(5),
-                                 lanepool_shared(9) };
+    lanepool_claim claims[LOOKS] = { lanepool_shared(5), lanepool_shared(7), lanepool_exclusive(5),
+                                     lanepool_shared(9) };
     lanepool_future *future;
 
-    expect_ok(lanepool_pool_submit(
-        looks.pool, LANEPOOL_TASK(.function = end_looks, .context = &looks, .claims = claims,
-                                  .claim_count = 4, .at_lane = look_around, .future = &future)));
+    expect_ok(
+        lanepool_pool_submit(looks.pool, LANEPOOL_TASK(.function = end_looks, .context = &looks,
+                                                       .claims = claims, .claim_count = LOOKS,
+                                                       .at_lane = look_around, .future = &future)));
     expect_status(cut_end(future, NULL), LANEPOOL_OK);
-    expect_eq(looks.calls, 3);
-    expect_eq(looks.indices[0] + looks.indices[1] + looks.indices[2], 0 + 1 + 3);
-    expect_eq(looks.claim_count, 1);
-    expect(looks.holds_own && !looks.holds_other);
-    expect_status(looks.wait, LANEPOOL_DEADLOCK);
-    expect_status(looks.release, LANEPOOL_DEADLOCK);
-    expect_status(looks.detach, LANEPOOL_UNSUPPORTED);
-    expect_status(looks.hand_over, LANEPOOL_DEADLOCK);
-    expect_status(looks.submit, LANEPOOL_OK);
+    expect_look(&looks.looks[0]);
+    expect_look(&looks.looks[1]);
+    expect_eq(looks.looks[2].calls, 0);
+    expect_look(&looks.looks[3]);
     pool_settle(looks.pool);
     expect_eq(looks.inner.runs, 3);
     pool_end(looks.pool);
