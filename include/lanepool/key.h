@@ -289,7 +289,8 @@ typedef struct lanepool_context_options {
 
 /**
  * Returns the context of a key that the task claims; opens it if needed. The task uses it until its
- * function returns, it is completed, or it releases the key's lane. Blocks while another thread is
+ * function returns, it is completed, or it releases the key's lane; a call of `at_lane` until it
+ * returns. Blocks while another thread is
  * in open, use or close for this key: hold no lock here that one of these takes.
  * @param key     A key or a lane handle that the task claims. lanepool_key_none() for its only one.
  * @param context Receives what open has stored; NULL on failure.

@@ -430,21 +430,60 @@ static bool make_room_for_uses(lanepool_i_context_uses *uses, size_t count)
     return true;
 }
 
+/* Returns what the run uses in its i-th lane: in the visitor of a cut, or in the call's record.
+ * NULL if it uses nothing there. */
+static lanepool_i_context *use_of_lane(const lanepool_run *run, size_t i)
+{
+    if (lanepool_i_task_is_visitor(run->task))
+        return ((const lanepool_i_visitor *)run->task)->use;
+    bool has_uses = run->call != NULL && run->call->uses.contexts != NULL;
+    return has_uses ? run->call->uses.contexts[i] : NULL;
+}
+
+/* The run has room for its uses. */
+static void set_use_of_lane(lanepool_run *run, size_t i, lanepool_i_context *context)
+{
+    if (lanepool_i_task_is_visitor(run->task))
+        ((lanepool_i_visitor *)run->task)->use = context;
+    else
+        run->call->uses.contexts[i] = context;
+}
+
+static bool make_room_in_run(lanepool_run *run)
+{
+    if (lanepool_i_task_is_visitor(run->task))
+        return true;
+    lanepool_i_call_record *call = lanepool_i_call_record_make(run);
+    return call != NULL && make_room_for_uses(&call->uses, lanepool_i_task_count(run->task));
+}
+
 static lanepool_status use_context(lanepool_run *run, size_t i, void **value, int *code)
 {
-    lanepool_i_call_record *call = lanepool_i_call_record_make(run);
-    if (call == NULL || !make_room_for_uses(&call->uses, lanepool_i_task_count(run->task)))
+    if (!make_room_in_run(run))
         return LANEPOOL_NOMEM;
-    lanepool_i_context **use = &call->uses.contexts[i];
+    lanepool_i_context *used = use_of_lane(run, i);
     lanepool_status status = LANEPOOL_OK;
-    if (*use == NULL) {
-        lanepool_i_context *begun;
-        status = begin_use(run, &lanepool_i_entry_lane(run->task, i)->key, &begun, code);
-        *use = status == LANEPOOL_OK ? begun : NULL;
+    if (used == NULL) {
+        status = begin_use(run, &lanepool_i_entry_lane(run->task, i)->key, &used, code);
+        if (status == LANEPOOL_OK)
+            set_use_of_lane(run, i, used);
     }
     if (status == LANEPOOL_OK)
-        *value = (*use)->value;
+        *value = used->value;
     return status;
+}
+
+static void end_use_of_visit(lanepool_pool *pool, lanepool_i_visitor *visitor)
+{
+    if (visitor->use != NULL)
+        end_use(pool->contexts, visitor->use, false);
+    visitor->use = NULL;
+}
+
+/* A call of `at_lane` counts as a callback, since it must not wait for tasks. */
+static bool is_in_callback(const lanepool_run *run)
+{
+    return run->record->callbacks > (lanepool_i_task_is_visitor(run->task) ? 1 : 0);
 }
 
 /* Returns OK if the task may use, or end a use of, the context of a lane. */
@@ -458,7 +497,7 @@ static lanepool_status check_run(const lanepool_run *run)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;
-    return run->record->callbacks > 0 ? LANEPOOL_DEADLOCK : LANEPOOL_OK;
+    return is_in_callback(run) ? LANEPOOL_DEADLOCK : LANEPOOL_OK;
 }
 
 static bool has_lane(const lanepool_run *run, size_t i)
@@ -494,11 +533,11 @@ static lanepool_status end_use_of_key(lanepool_run *run, lanepool_key key, bool 
     if (status != LANEPOOL_OK)
         return status;
     size_t i = find_lane(run->pool, run->task, key);
-    if (i == SIZE_MAX || run->call == NULL || run->call->uses.contexts == NULL ||
-        run->call->uses.contexts[i] == NULL)
+    lanepool_i_context *used = i != SIZE_MAX ? use_of_lane(run, i) : NULL;
+    if (used == NULL)
         return LANEPOOL_INVALID;
-    end_use(run->pool->contexts, run->call->uses.contexts[i], drops);
-    run->call->uses.contexts[i] = NULL;
+    end_use(run->pool->contexts, used, drops);
+    set_use_of_lane(run, i, NULL);
     return LANEPOOL_OK;
 }
 
@@ -520,4 +559,5 @@ static bool has_contexts(const lanepool_options *options)
 const lanepool_i_feature lanepool_i_feature_context = {
     .is_wanted = has_contexts,
     .end_call = end_uses_of_call,
+    .end_at_lane = end_use_of_visit,
 };

@@ -11,7 +11,8 @@
  *
  * While `uses` is not 0, no other thread makes the record BUSY, so a context in use is never
  * closed. A use begins while the task has the lane, and ends before the lane is released. So an
- * EXCLUSIVE task finds the context idle, closed, or just being closed.
+ * EXCLUSIVE task finds the context idle, closed, or just being closed. A task's uses are in the
+ * record of its call. A call of `at_lane` has one use at most, in its visitor.
  *
  * The timer of an idle context is in the heap. When it is due, the *keeper*, the clock thread of
  * these timers, closes the context. An idle context has no entry and no message, and is no pending

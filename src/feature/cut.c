@@ -114,6 +114,12 @@ static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 
 /* --- visits --- */
 
+static void end_at_lane(lanepool_pool *pool, lanepool_i_visitor *visitor)
+{
+    for (size_t i = 0; pool->slots.end_at_lane[i] != NULL; i++)
+        pool->slots.end_at_lane[i]->end_at_lane(pool, visitor);
+}
+
 /* Waits inside the call answer DEADLOCK, as in callbacks. */
 static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                         lanepool_i_visitor *visitor)
@@ -134,6 +140,7 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
                                 code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, record->ring);
     record->callbacks--;
     lanepool_i_run_pop(record, &run);
+    end_at_lane(pool, visitor);
     return code;
 }
 
@@ -267,6 +274,7 @@ static void keep_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record
 {
     lanepool_i_lane_trace_visit(visitor->entry.entry.at.lane, LANEPOOL_EVENT_VISITED, cut,
                                 LANEPOOL_ABANDONED, record->ring);
+    end_at_lane(pool, visitor);
     keep_lane(pool, record, cut, visitor, LANEPOOL_ABANDONED, 0);
 }
 

@@ -95,6 +95,7 @@ static void init_visitor(lanepool_i_visitor *visitor, lanepool_i_task *cut)
     block->as.wide = (lanepool_i_wide){ .future = cut->as.wide.future, .tag = cut->as.wide.tag };
     atomic_init(&block->word, word | LANEPOOL_I_WIDE | LANEPOOL_I_CUT | LANEPOOL_I_MESSAGE);
     visitor->at = NULL;
+    visitor->use = NULL;
     visitor->unsettled = 0;
 }
 

@@ -88,6 +88,7 @@ typedef struct lanepool_i_visitor {
     lanepool_i_task block;       /* its context is the cut */
     lanepool_i_wide_entry entry; /* V: the copy */
     lanepool_i_wide_entry *at;   /* V: the entry that it visits, or NULL */
+    void *use;                   /* V: the context in use; of feature/context.c; or NULL */
     uint32_t number;             /* V: of the claim */
     uint32_t unsettled;          /* V: entries that it has passed, and `left` still counts */
 } lanepool_i_visitor;

@@ -25,6 +25,7 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->begin_worker, feature, feature->begin_worker != NULL);
     add_to_slot(slots->call, feature, feature->call != NULL);
     add_to_slot(slots->begin_visit, feature, feature->begin_visit != NULL);
+    add_to_slot(slots->end_at_lane, feature, feature->end_at_lane != NULL);
     add_to_slot(slots->end_visit, feature, feature->end_visit != NULL);
     add_to_slot(slots->release_early, feature, feature->release_early != NULL);
     add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);

@@ -124,6 +124,8 @@ typedef struct lanepool_i_feature {
      * cut's ticket, function, context and tag. The part's room is not initialized. */
     void (*begin_visit)(lanepool_pool *pool, lanepool_i_task *cut, lanepool_i_task *part,
                         uint32_t number);
+    /* Observing: `at_lane` has returned or ended its thread. The lane has not gone on. */
+    void (*end_at_lane)(lanepool_pool *pool, lanepool_i_visitor *visitor);
     /* Observing, with room: the visit has succeeded, and its lane is about to go on. */
     void (*end_visit)(lanepool_pool *pool, lanepool_i_task *part, lanepool_mode mode);
     /* Observing: the task is about to release this lane before it ends. */
@@ -194,6 +196,7 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot refuses_start;
     lanepool_i_slot call;
     lanepool_i_slot begin_visit;
+    lanepool_i_slot end_at_lane;
     lanepool_i_slot end_visit;
     lanepool_i_slot release_early;
     lanepool_i_slot failed;

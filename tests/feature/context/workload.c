@@ -229,6 +229,15 @@ static void prepare_body(struct task_context *self, lanepool_run *call)
     }
 }
 
+void workload_use_in_visit(struct task_context *self, lanepool_run *call, uint32_t lane)
+{
+    const struct workload_task *what = &self->run->workload->tasks[self->task];
+
+    if (self->run->workload->params.contexts && lane < what->asks) {
+        ask(self, call, lane, what->merged[lane].key);
+    }
+}
+
 void workload_stop_using(struct task_context *self, uint32_t key)
 {
     struct run *run = self->run;
