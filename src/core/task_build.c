@@ -70,8 +70,11 @@ static size_t size_with_entries(const lanepool_pool *pool, const lanepool_task *
 static lanepool_i_visits_layout layout_of_visits(const lanepool_pool *pool,
                                                  const lanepool_task *task)
 {
-    return (lanepool_i_visits_layout){ size_with_entries(pool, task), features_room(pool, task),
-                                       task->claim_count, pool->options.workers };
+    return (lanepool_i_visits_layout){ .offset = size_with_entries(pool, task),
+                                       .room = features_room(pool, task),
+                                       .has_parts = pool->slots.begin_visit[0] != NULL,
+                                       .claim_count = task->claim_count,
+                                       .workers = pool->options.workers };
 }
 
 /* Returns the bytes behind the entries: the features' room, then callbacks, or a cut's visits. */

@@ -70,11 +70,10 @@ static bool are_claims_of_cut(const lanepool_task *task)
     return valid;
 }
 
-/* The features of a pool that follow a task through its lanes do not know visits. */
+/* A feature of a pool that follows a task through its lanes does not know visits. */
 static bool offers_cuts(const lanepool_pool *pool)
 {
-    return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL &&
-           pool->slots.in_plain == NULL;
+    return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL;
 }
 
 /* When a lane is poisoned, other lanes may have been visited already. */

@@ -9,6 +9,7 @@
 
 #include "base/planted.h"
 #include "core/run.h"
+#include "feature/lane_limit.h"
 #include "feature/poison.h"
 #include "future/expiry.h"
 #include "route/entries.h"
@@ -153,12 +154,13 @@ static void keep_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 }
 
 static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           const lanepool_i_task *cut, lanepool_i_lane *lane)
+                           lanepool_i_task *cut, lanepool_i_lane *lane, uint32_t number)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     lanepool_i_lane_trace_early(lane, cut, record->ring);
     lanepool_i_lane_release(lane, &grants);
     lanepool_i_router_pass_on(pool, record, &grants);
+    lanepool_i_lane_limits_end_visit(pool, cut, number);
 }
 
 static void end_visit(lanepool_pool *pool, const lanepool_i_visits *visits,
@@ -189,7 +191,7 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     lanepool_i_lane *lane = visitor->entry.entry.at.lane;
     bool calls = visits->state == LANEPOOL_I_VISITS_BEGUN;
     if (calls && PLANTED(PASSED_BEFORE_VISIT)) {
-        let_lane_go_on(pool, record, cut, lane);
+        let_lane_go_on(pool, record, cut, lane, visitor->number);
         (void)call_at_lane(pool, record, cut, visitor);
         lanepool_i_visits_pass(visitor);
         return;
@@ -204,7 +206,7 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     if (calls && !PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
     lanepool_i_visits_pass(visitor);
-    let_lane_go_on(pool, record, cut, lane);
+    let_lane_go_on(pool, record, cut, lane, visitor->number);
     if (calls && PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
 }

@@ -228,6 +228,53 @@ static lanepool_status charge_task(lanepool_pool *pool, lanepool_i_thread_record
     return reference_quotas(pool, record, task, &record->charge);
 }
 
+/* --- cuts --- */
+
+static bool names_quota(const lanepool_pool *pool, lanepool_key key,
+                        const lanepool_i_lane_quota *quota)
+{
+    return lanepool_i_program_keys_are_equal(pool, key, lanepool_i_key_for_program(&quota->key));
+}
+
+/* Gives each claim of a cut the quota of its lane, and NULL to a claim whose lane an earlier one
+ * names. The merged quotas are in the order of the claims. Returns false if memory cannot be
+ * allocated. */
+static bool number_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          const lanepool_task *task)
+{
+    lanepool_i_charge numbered;
+    if (record->charge.count == task->claim_count)
+        return true;
+    if (!make_charge(pool, record, task->claim_count, &numbered))
+        return false;
+    lanepool_i_lane_quota **merged = lanepool_i_charge_quotas(&record->charge);
+    lanepool_i_lane_quota **quotas = lanepool_i_charge_quotas(&numbered);
+    uint32_t next = 0;
+    for (size_t i = 0; i < task->claim_count; i++) {
+        bool is_first =
+            next < record->charge.count && names_quota(pool, task->claims[i].key, merged[next]);
+        quotas[i] = is_first ? merged[next++] : NULL;
+    }
+    numbered.count = (uint32_t)task->claim_count;
+    numbered.counted = record->charge.counted;
+    give_charge(pool, record, &record->charge);
+    record->charge = numbered;
+    return true;
+}
+
+/* Each run of a periodic task counts everywhere. */
+void lanepool_i_lane_limits_end_visit(lanepool_pool *pool, lanepool_i_task *cut, uint32_t number)
+{
+    if (!pool->limits_lanes || lanepool_i_word_is_periodic(load_relaxed(&cut->word)))
+        return;
+    lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge_of(pool, cut));
+    lanepool_i_lane_quota_end(charged[number]);
+    charged[number] = NULL;
+    lanepool_i_admission_serve_after_finish(&pool->admission);
+}
+
+/* --- admission --- */
+
 static void discharge_thread(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     end_charge(pool, record, &record->charge);
@@ -236,7 +283,8 @@ static void discharge_thread(lanepool_pool *pool, lanepool_i_thread_record *reco
 static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     const lanepool_task *task, lanepool_i_task *block)
 {
-    (void)task;
+    if (task->at_lane != NULL && !number_quotas(pool, record, task))
+        return LANEPOOL_NOMEM;
     if (lanepool_i_task_is_wide(block)) {
         *charge_of(pool, block) = record->charge;
     } else {

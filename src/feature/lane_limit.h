@@ -8,6 +8,10 @@
  * early until it ends, a periodic task until its last call. A receiver gets the charge of its
  * giver.
  *
+ * A cut counts in a lane until it has visited that lane. Its charge has the quota of a lane at the
+ * number of the visit: that of the first claim that names the lane. Each visitor ends the quotas of
+ * its own visits only, and the rest ends with the cut. The lock of the visits orders the two.
+ *
  * In a pool without limits per lane, no function here is called.
  */
 #ifndef LANEPOOL_SRC_FEATURE_LANE_LIMIT_H
@@ -19,6 +23,10 @@
  */
 void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task);
+
+/* Called by the visitor that has released a lane: ends the cut's charge for it. `number` is that of
+ * the visit. Serves submitters that wait for the lane. */
+void lanepool_i_lane_limits_end_visit(lanepool_pool *pool, lanepool_i_task *cut, uint32_t number);
 
 /* Adds a reference to the key's quota, made if needed. A handle stands for its key. Returns NULL if
  * memory cannot be allocated. */

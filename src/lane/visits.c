@@ -32,7 +32,7 @@ static size_t visitor_count(const lanepool_i_visits_layout *layout)
 
 static size_t part_size(const lanepool_i_visits_layout *layout)
 {
-    return layout->room == 0 ? 0 : round_up(sizeof(lanepool_i_task) + layout->room);
+    return layout->has_parts ? round_up(sizeof(lanepool_i_task) + layout->room) : 0;
 }
 
 static size_t first_number(const lanepool_i_visits_layout *layout)
@@ -60,7 +60,7 @@ lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut,
     *visits = (lanepool_i_visits){ .state = LANEPOOL_I_VISITS_NOT_BEGUN,
                                    .numbers = (uint32_t *)(block + first_number(layout)),
                                    .part_size = part_size(layout) };
-    if (layout->room > 0)
+    if (layout->has_parts)
         visits->parts = block + first_part(layout);
     lanepool_i_word_lock_init(&visits->lock, LANEPOOL_I_LOCK_VISITS);
     for (size_t i = visitor_count(layout); i > 0; i--, at += VISITOR_SIZE) {

@@ -60,8 +60,8 @@ static inline void lanepool_i_granted_add(lanepool_i_granted *granted, lanepool_
 }
 
 /* Behind the entries of a cut's block. These follow it: the features' room, the visitors, the
- * claims' numbers, and, if features have room, a part for each claim. A *part* is a block that
- * stands for one visit: the visitor's task has the part's room. */
+ * claims' numbers, and, if a feature has `begin_visit`, a part for each claim. A *part* is a block
+ * that stands for one visit: the visitor's task has the part's room. */
 typedef struct lanepool_i_visits {
     lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
@@ -133,14 +133,14 @@ static inline bool lanepool_i_visits_keeps(const lanepool_i_wide_entry *entry)
     return load_relaxed(&entry->entry.next) == LANEPOOL_I_NEXT_KEPT;
 }
 
-/* Returns the part of the claim with this number. Features have room. */
+/* Returns the part of the claim with this number. The cut has parts. */
 static inline lanepool_i_task *lanepool_i_visits_part(const lanepool_i_visits *visits,
                                                       uint32_t number)
 {
     return (lanepool_i_task *)(visits->parts + number * visits->part_size);
 }
 
-/* Returns the part of the visit that a visitor makes; NULL if features have no room. */
+/* Returns the part of the visit that a visitor makes; NULL if the cut has no parts. */
 static inline lanepool_i_task *lanepool_i_visitor_part(const lanepool_i_visits *visits,
                                                        const lanepool_i_visitor *visitor)
 {
@@ -173,6 +173,7 @@ static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
 typedef struct lanepool_i_visits_layout {
     size_t offset;      /* in the block, behind the entries */
     size_t room;        /* bytes of the features' room */
+    bool has_parts;     /* features want to know of visits */
     size_t claim_count; /* of the cut */
     size_t workers;     /* of the pool */
 } lanepool_i_visits_layout;

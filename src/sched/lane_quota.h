@@ -124,12 +124,14 @@ static inline void lanepool_i_lane_quota_end(lanepool_i_lane_quota *quota)
     (void)fetch_add_seq(&quota->ended, 1);
 }
 
-/* The task of a counted charge has ended. */
+/* The task of a counted charge has ended. The charge of a cut has NULL for lanes in which it counts
+ * no more. */
 static inline void lanepool_i_charge_end(lanepool_i_charge *charge)
 {
     lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge);
     for (size_t i = 0; i < charge->count; i++)
-        lanepool_i_lane_quota_end(charged[i]);
+        if (charged[i] != NULL)
+            lanepool_i_lane_quota_end(charged[i]);
 }
 
 /* In these two the caller holds the admission's lock. */

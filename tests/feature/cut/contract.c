@@ -406,9 +406,6 @@ Test(cut, pools_that_do_not_offer_cuts_refuse_them)
     options = plain;
     options.priorities = true;
     expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
-    options = plain;
-    options.lane_pending_max = 3;
-    expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
 }
 
 /* --- other forms --- */

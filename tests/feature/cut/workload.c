@@ -20,7 +20,7 @@ enum { VISITS_FAIL_MAX = 2 };
 static bool offers_cuts(const struct workload_params *params)
 {
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
-           !params->has_priorities && params->lane_pending_max == 0;
+           !params->has_priorities;
 }
 
 static bool has_heir(const struct workload *workload, uint32_t task)

@@ -9,6 +9,8 @@
  * * a periodic task, which counts until it ends;
  * * a cancelled task, whose entries may be gone before its cancelling call.
  *
+ * A cut certainly counts in a lane until the end of its last visit there, and not after that.
+ *
  * Tasks that are submitted inside others, or run by their submitters, may exceed the limit, and
  * count.
  */
@@ -46,6 +48,22 @@ static uint64_t limit_most(const struct oracle_log *log, const struct workload *
     return most;
 }
 
+/* Returns when a cut has visited the lane; UINT64_MAX if it has not, or the task is no cut. A
+ * repeated cut counts until it ends. */
+static uint64_t visited_at(const struct oracle_log *log, const struct workload *workload,
+                           uint32_t index, uint32_t key)
+{
+    const struct workload_task *what = &workload->tasks[index];
+    uint64_t at = UINT64_MAX;
+
+    for (uint32_t lane = 0; lane < what->merged_count && what->series == WORKLOAD_NONE; lane++) {
+        if (what->merged[lane].key == key && oracle_has_passed(log, workload, index, lane)) {
+            at = oracle_when(&oracle_visit_of(log, workload, index, lane)->end);
+        }
+    }
+    return at;
+}
+
 /* --- no task is accepted into a full lane --- */
 
 static bool counts_all_the_time(const struct oracle_log *log, const struct workload *workload,
@@ -78,7 +96,8 @@ static void check_accepted(struct judge *judge, uint32_t index)
 
         for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
             pending += i != index && has_lane(&judge->workload->tasks[i], key) &&
-                       counts_all_the_time(judge->log, judge->workload, i, begin, end);
+                       counts_all_the_time(judge->log, judge->workload, i, begin, end) &&
+                       visited_at(judge->log, judge->workload, i, key) > end;
         }
         if (pending >= limit_most(judge->log, judge->workload, key, end)) {
             judge_blame(&judge->verdict, "task %u was accepted, and %llu others fill lane %u",
@@ -170,7 +189,8 @@ static bool may_be_full(const struct oracle_log *log, const struct workload *wor
     uint64_t pending = 0;
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        pending += has_lane(giver_of(workload, i), key) && may_count(log, workload, i);
+        pending += has_lane(giver_of(workload, i), key) && may_count(log, workload, i) &&
+                   visited_at(log, workload, i, key) == UINT64_MAX;
     }
     return pending >= limit_now(log, workload, key);
 }
