@@ -64,7 +64,8 @@ static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *r
 void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task, uint64_t word)
 {
-    pool->slots.in_plain->dispose(pool, record, task);
+    if (pool->slots.in_plain->dispose != NULL)
+        pool->slots.in_plain->dispose(pool, record, task);
     lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
 }
 

@@ -220,11 +220,16 @@ lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thr
                                              const lanepool_task *task, lanepool_i_task **built)
 {
     lanepool_i_task *block;
-    size_t class = task->claim_count > 1 ? LANEPOOL_I_ROOMY_CLASS : LANEPOOL_I_PLAIN_CLASS;
+    const lanepool_i_feature *feature = pool->slots.in_plain;
+    bool is_behind = feature->is_plain_room_behind || task->claim_count > 1;
+    size_t class = is_behind ? LANEPOOL_I_ROOMY_CLASS : LANEPOOL_I_PLAIN_CLASS;
     lanepool_status status = lanepool_i_build_plain(pool, record, task, class, &block);
     if (status != LANEPOOL_OK)
         return status;
-    status = pool->slots.in_plain->build(pool, record, task, block);
+    if (feature->init_room != NULL)
+        feature->init_room(pool, task, block);
+    if (feature->build != NULL)
+        status = feature->build(pool, record, task, block);
     if (status == LANEPOOL_OK) {
         *built = block;
         return status;

@@ -155,6 +155,8 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
             description.on_failure = &attempts->policy;
         for (size_t i = 0; pool->slots.hand_back[i] != NULL; i++)
             pool->slots.hand_back[i]->hand_back(pool, task, &description);
+    } else if (pool->slots.in_plain != NULL && pool->slots.in_plain->hand_back != NULL) {
+        pool->slots.in_plain->hand_back(pool, task, &description);
     }
     description.struct_size = lanepool_i_struct_shortest_size(&description, sizeof description,
                                                               LANEPOOL_I_TASK_FIRST_SIZE);

@@ -67,8 +67,9 @@ size_t lanepool_i_features_part_size(const lanepool_i_feature *const *features,
 
 static void open_feature(lanepool_pool *pool, const lanepool_i_feature *feature, void *part)
 {
+    pool->all_wide |=
+        feature->all_wide || (feature->has_plain_room && pool->slots.in_plain != NULL);
     add_feature(&pool->slots, feature);
-    pool->all_wide |= feature->all_wide;
     LANEPOOL_I_ASSERT(feature->room_size == 0 || pool->room.per_entry == 0);
     pool->room.size += feature->room_size;
     pool->room.per_entry += feature->room_per_entry;

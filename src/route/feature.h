@@ -52,9 +52,13 @@ typedef struct lanepool_i_feature {
     size_t room_size;
     /* More bytes for each entry. Only for the last feature with room; 0 under a rule with kinds. */
     size_t room_per_entry;
-    /* The feature has room in plain tasks, too (lanepool_i_plain_room); one of a pool at most. Its
-     * `build`, `unbuild`, `hand_over` and `dispose` are then called for plain tasks. */
+    /* The feature has room in plain tasks, too. Its `init_room`, `build`, `unbuild`, `hand_over`,
+     * `hand_back` and `dispose` are then called for plain tasks. A pool with two such features has
+     * no plain tasks. */
     bool has_plain_room;
+    /* The room in a plain task is a line behind it, and its class is ROOMY; otherwise
+     * lanepool_i_plain_room. */
+    bool is_plain_room_behind;
     /* Observing: initializes the room, when the block is built, and before each later run of a
      * periodic task. */
     void (*init_room)(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block);

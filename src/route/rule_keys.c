@@ -21,6 +21,12 @@ static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 
 /* --- routing --- */
 
+static void place_in_lanes(lanepool_pool *pool, lanepool_i_task *task)
+{
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->place(pool, task);
+}
+
 /* Appends the entry of a task with one lane. Its countdown is 1: the lane's grant makes it ready.
  */
 static inline void append_only_entry(lanepool_i_task *task, uint64_t word, lanepool_i_lane *lane,
@@ -40,7 +46,7 @@ static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record
 }
 
 /* Routes a plain task whose two claims name one lane: one entry, in the merged mode. */
-static LANEPOOL_I_COLD void route_merged(lanepool_i_task *task, uint64_t word,
+static LANEPOOL_I_COLD void route_merged(lanepool_pool *pool, lanepool_i_task *task, uint64_t word,
                                          lanepool_i_grants *grants)
 {
     unsigned shift = lanepool_i_mode_shift(0);
@@ -50,7 +56,21 @@ static LANEPOOL_I_COLD void route_merged(lanepool_i_task *task, uint64_t word,
     word = (word & ~(LANEPOOL_I_MODE_MASK << shift)) | lanepool_i_mode_put(mode, shift);
     store_relaxed(&task->word, word);
     lanepool_i_countdown_set(task, 1);
+    place_in_lanes(pool, task);
     append_only_entry(task, word, task->as.plain[0].at.lane, grants);
+}
+
+/* Routes a task with one claim, with which a feature may have to do. */
+static __attribute__((noinline)) void route_one_roomy_claim(lanepool_pool *pool,
+                                                            lanepool_i_thread_record *record,
+                                                            lanepool_i_task *task, uint64_t word,
+                                                            lanepool_i_grants *grants)
+{
+    lanepool_i_entry *entry = &task->as.plain[0];
+    entry->at.lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record, entry,
+                                                         plain_key_type(word, 0));
+    place_in_lanes(pool, task);
+    append_only_entry(task, word, entry->at.lane, grants);
 }
 
 static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -64,9 +84,10 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
     entries[0].at.lane = a;
     entries[1].at.lane = b;
     if (a == b) {
-        route_merged(task, word, grants);
+        route_merged(pool, task, word, grants);
         return;
     }
+    place_in_lanes(pool, task);
     uint32_t granted = lanepool_i_lane_append(a, plain_link(task, word, 0), grants);
     granted += lanepool_i_lane_append(b, plain_link(task, word, 1), grants);
     lanepool_i_lanes_count_arrivals(task, 2, granted, grants);
@@ -77,8 +98,7 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *rec
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t lanes = lanepool_i_lane_table_resolve_claims(pool, record, task);
-    if (pool->slots.in_lanes != NULL)
-        pool->slots.in_lanes->place(pool, task);
+    place_in_lanes(pool, task);
     lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
@@ -98,10 +118,13 @@ static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, la
                        lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
+    uint64_t one = (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT;
     if ((word & LANEPOOL_I_WIDE) != 0)
         route_wide(pool, record, task, grants, false);
-    else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
+    else if ((word & (LANEPOOL_I_COUNT_MASK | LANEPOOL_I_CLASS_BITS)) == one)
         route_one_claim(pool, record, task, word, grants);
+    else if ((word & LANEPOOL_I_COUNT_MASK) == one)
+        route_one_roomy_claim(pool, record, task, word, grants);
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
         route_two_claims(pool, record, task, word, grants);
     else

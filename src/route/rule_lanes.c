@@ -9,11 +9,23 @@
 
 /* --- finishing --- */
 
-static __attribute__((noinline)) void finish_wide(lanepool_pool *pool, lanepool_i_task *task,
-                                                  lanepool_i_grants *grants)
+static void release_plain(const lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
+{
+    size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
+    for (size_t i = 0; i < count; i++)
+        lanepool_i_entry_release_plain(task, i, grants);
+}
+
+/* Finishes a task that a feature may have to do with in its lanes. */
+static __attribute__((noinline)) void finish_large(lanepool_pool *pool, lanepool_i_task *task,
+                                                   uint64_t word, lanepool_i_grants *grants)
 {
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave(pool, task);
+    if ((word & LANEPOOL_I_WIDE) == 0) {
+        release_plain(task, word, grants);
+        return;
+    }
     for (uint32_t i = 0; i < task->as.wide.count; i++)
         lanepool_i_entry_release_wide(task, i, grants);
 }
@@ -23,13 +35,10 @@ void lanepool_i_lanes_finish(lanepool_pool *pool, lanepool_i_thread_record *reco
 {
     (void)record;
     uint64_t word = load_relaxed(&task->word);
-    if ((word & LANEPOOL_I_WIDE) != 0) {
-        finish_wide(pool, task, grants);
-        return;
-    }
-    size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
-    for (size_t i = 0; i < count; i++)
-        lanepool_i_entry_release_plain(task, i, grants);
+    if ((word & (LANEPOOL_I_WIDE | LANEPOOL_I_CLASS_BITS)) != 0)
+        finish_large(pool, task, word, grants);
+    else
+        release_plain(task, word, grants);
 }
 
 /* --- hand-back --- */

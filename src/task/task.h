@@ -138,6 +138,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_VISITED        ((uint64_t)1 << 18) /* the current walk has met it */
 #define LANEPOOL_I_CLASS_SHIFT    19                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK     7
+#define LANEPOOL_I_CLASS_BITS     ((uint64_t)LANEPOOL_I_CLASS_MASK << LANEPOOL_I_CLASS_SHIFT)
 #define LANEPOOL_I_PLAIN_CLASS    0                   /* the class of plain tasks */
 #define LANEPOOL_I_ROOMY_CLASS    1                   /* of plain tasks with room behind */
 #define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */

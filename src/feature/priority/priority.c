@@ -52,7 +52,10 @@ static lanepool_i_priority_queue *queue_of(const lanepool_pool *pool)
 
 static lanepool_i_rank *task_rank(const lanepool_pool *pool, lanepool_i_task *task)
 {
-    return lanepool_i_features_room(pool, &lanepool_i_feature_priority, task);
+    if (!lanepool_i_task_is_wide(task))
+        return lanepool_i_rank_behind(task);
+    lanepool_i_wide_rank *wide = lanepool_i_features_room(pool, &lanepool_i_feature_priority, task);
+    return &wide->rank;
 }
 
 /* Coarse, unless the pool has a clock of its own. */
@@ -73,55 +76,68 @@ static void unlock_ranks(lanepool_pool *pool)
 
 /* --- links --- */
 
-/* Where the newest entry of a lane is linked from. */
-static lanepool_i_rank_entry **newest_of(const lanepool_i_lane *lane)
+/* Where a lane links its newest rank entry from. */
+static uintptr_t *newest_of(const lanepool_i_lane *lane)
 {
     return lanepool_i_lane_memory_beside(lane);
 }
 
-static void link_newest(lanepool_i_rank_entry *rank_entry, lanepool_i_rank_entry **newest)
+/* Puts a rank entry into a chain, in front of what `at` leads to. */
+static void link_at(uintptr_t *at, lanepool_i_rank_entry *rank_entry, uintptr_t link,
+                    uintptr_t ahead)
 {
-    rank_entry->ahead = *newest;
-    rank_entry->at = newest;
-    if (rank_entry->ahead != NULL)
-        rank_entry->ahead->at = &rank_entry->ahead;
-    *newest = rank_entry;
+    rank_entry->ahead = ahead;
+    rank_entry->at = at;
+    if (ahead != 0)
+        lanepool_i_rank_link_entry(ahead)->at = &rank_entry->ahead;
+    *at = link;
 }
 
-/* Replaces an entry in its chain by a copy, or removes it if `by` is NULL. */
-static void replace_in_chain(const lanepool_i_rank_entry *rank_entry, lanepool_i_rank_entry *by)
+static void unlink_rank_entry(lanepool_i_rank_entry *rank_entry)
 {
     if (rank_entry->at == NULL)
         return;
-    *rank_entry->at = by != NULL ? by : rank_entry->ahead;
-    if (rank_entry->ahead != NULL)
-        rank_entry->ahead->at = by != NULL ? &by->ahead : rank_entry->at;
+    *rank_entry->at = rank_entry->ahead;
+    if (rank_entry->ahead != 0)
+        lanepool_i_rank_link_entry(rank_entry->ahead)->at = rank_entry->at;
+    rank_entry->at = NULL;
+    rank_entry->ahead = 0;
 }
 
-static void move_rank_entry(const lanepool_i_rank_entry *from, lanepool_i_rank_entry *to,
-                            lanepool_i_rank *rank)
+/* Moves entry `from` of a rank to the place `to` of the same or another rank. */
+static void move_rank_entry(lanepool_i_rank *rank, uint32_t from, lanepool_i_rank *receiver,
+                            uint32_t to)
 {
-    *to = *from;
-    to->rank = rank;
-    replace_in_chain(from, to);
+    lanepool_i_rank_entry *old = lanepool_i_rank_entry_at(rank, from);
+    lanepool_i_rank_entry *new = lanepool_i_rank_entry_at(receiver, to);
+    *new = (lanepool_i_rank_entry){ 0, NULL };
+    if (receiver->is_wide)
+        lanepool_i_rank_wide(receiver)->entries[to].rank = receiver;
+    if (old->at == NULL)
+        return;
+    lanepool_mode mode = lanepool_i_link_mode(*old->at);
+    link_at(old->at, new, lanepool_i_rank_link_to(receiver, new, mode), old->ahead);
+    *old = (lanepool_i_rank_entry){ 0, NULL };
 }
 
 static void unlink_all_entries(lanepool_i_rank *rank)
 {
-    while (rank->rank_entry_count > 0)
-        replace_in_chain(&rank->rank_entries[--rank->rank_entry_count], NULL);
+    for (uint32_t i = 0; i < rank->count; i++)
+        unlink_rank_entry(lanepool_i_rank_entry_at(rank, i));
+    rank->count = 0;
 }
 
 static void link_all_entries(lanepool_i_rank *rank, lanepool_i_task *task)
 {
-    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        lanepool_i_rank_entry *rank_entry = &rank->rank_entries[i];
-        rank_entry->rank = rank;
-        rank_entry->mode = lanepool_i_mode_of_owner(entries[i].owner);
-        link_newest(rank_entry, newest_of(entries[i].entry.at.lane));
+    rank->count = (uint32_t)lanepool_i_task_count(task) & LANEPOOL_I_WIDE_COUNT_MASK;
+    for (uint32_t i = 0; i < rank->count; i++) {
+        lanepool_i_rank_entry *rank_entry = lanepool_i_rank_entry_at(rank, i);
+        uintptr_t *newest = newest_of(lanepool_i_entry_lane(task, i));
+        if (rank->is_wide)
+            lanepool_i_rank_wide(rank)->entries[i].rank = rank;
+        link_at(newest, rank_entry,
+                lanepool_i_rank_link_to(rank, rank_entry, lanepool_i_entry_mode(task, i)), *newest);
     }
-    rank->rank_entry_count = task->as.wide.count;
 }
 
 /* --- raising levels --- */
@@ -132,15 +148,19 @@ struct inheritance {
     lanepool_i_rank *first;
     uint64_t now_ns;
     uint8_t level;
+    bool any; /* a task was raised */
 };
 
-static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank,
-                       const lanepool_i_rank_entry *through)
+/* Entry `through` has led to the task. A ready task waits for no other, so it raises none. */
+static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank, uint32_t through)
 {
+    inheritance->any = true;
     lanepool_i_priority_queue_raise(inheritance->priority_queue, rank, inheritance->level,
                                     inheritance->now_ns);
-    rank->through = through;
-    rank->raised_next = inheritance->first;
+    if (rank->is_ready)
+        return;
+    rank->through = through & LANEPOOL_I_WIDE_COUNT_MASK;
+    rank->next = inheritance->first;
     inheritance->first = rank;
 }
 
@@ -148,15 +168,19 @@ static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank,
 static void raise_entries_ahead(struct inheritance *inheritance,
                                 const lanepool_i_rank_entry *rank_entry)
 {
-    lanepool_mode mode = rank_entry->mode;
-    for (const lanepool_i_rank_entry *other = rank_entry->ahead; other != NULL;
-         other = other->ahead) {
-        if (lanepool_modes_overlap(mode, other->mode))
+    if (rank_entry->at == NULL)
+        return;
+    lanepool_mode mode = lanepool_i_link_mode(*rank_entry->at);
+    uintptr_t link = rank_entry->ahead;
+    for (; link != 0; link = lanepool_i_rank_link_entry(link)->ahead) {
+        lanepool_mode other = lanepool_i_link_mode(link);
+        if (lanepool_modes_overlap(mode, other))
             continue;
-        mode = lanepool_i_mode_merge(mode, other->mode);
-        if (other->rank->level < inheritance->level)
-            raise_rank(inheritance, other->rank, other);
-        else if (lanepool_i_mode_is_alone(other->mode))
+        mode = lanepool_i_mode_merge(mode, other);
+        lanepool_i_rank *rank = lanepool_i_rank_link_rank(link);
+        if (rank->level < inheritance->level)
+            raise_rank(inheritance, rank, lanepool_i_rank_link_index(link));
+        else if (lanepool_i_mode_is_alone(other))
             return;
     }
 }
@@ -165,28 +189,28 @@ static void raise_transitively(struct inheritance *inheritance)
 {
     while (inheritance->first != NULL) {
         lanepool_i_rank *rank = inheritance->first;
-        inheritance->first = rank->raised_next;
-        for (uint32_t i = 0; i < rank->rank_entry_count; i++)
-            if (&rank->rank_entries[i] != rank->through)
-                raise_entries_ahead(inheritance, &rank->rank_entries[i]);
+        inheritance->first = rank->next;
+        for (uint32_t i = 0; i < rank->count; i++)
+            if (i != rank->through)
+                raise_entries_ahead(inheritance, lanepool_i_rank_entry_at(rank, i));
     }
 }
 
 static struct inheritance begin_inheritance(lanepool_pool *pool, uint8_t level)
 {
-    return (struct inheritance){ queue_of(pool), NULL, rank_clock_now(pool), level };
+    return (struct inheritance){ queue_of(pool), NULL, rank_clock_now(pool), level, false };
 }
 
 /* Raises all tasks that this one waits for. Returns true if a level has changed. */
 static bool raise_all_ahead(lanepool_pool *pool, lanepool_i_rank *rank)
 {
+    if (rank->level == 0 || PLANTED(PASSES_NO_PRIORITY))
+        return false;
     struct inheritance inheritance = begin_inheritance(pool, rank->level);
-    bool passes_level = rank->level > 0 && !PLANTED(PASSES_NO_PRIORITY);
-    for (uint32_t i = 0; i < rank->rank_entry_count && passes_level; i++)
-        raise_entries_ahead(&inheritance, &rank->rank_entries[i]);
-    bool any = inheritance.first != NULL;
+    for (uint32_t i = 0; i < rank->count; i++)
+        raise_entries_ahead(&inheritance, lanepool_i_rank_entry_at(rank, i));
     raise_transitively(&inheritance);
-    return any;
+    return inheritance.any;
 }
 
 /* Raises one task and all that it waits for. Returns true if its level was lower. */
@@ -197,7 +221,7 @@ static bool raise_task(lanepool_pool *pool, lanepool_i_task *task, uint8_t level
     bool any = rank->level < level;
     if (any) {
         struct inheritance inheritance = begin_inheritance(pool, level);
-        raise_rank(&inheritance, rank, NULL);
+        raise_rank(&inheritance, rank, LANEPOOL_I_RANK_NO_ENTRY);
         raise_transitively(&inheritance);
     }
     unlock_ranks(pool);
@@ -268,20 +292,19 @@ static void unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entr
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
-    uint32_t last = --rank->rank_entry_count;
-    replace_in_chain(&rank->rank_entries[entry], NULL);
-    if (entry != last)
-        move_rank_entry(&rank->rank_entries[last], &rank->rank_entries[entry], rank);
+    uint32_t i = (uint32_t)entry;
+    uint32_t last = rank->count - 1;
+    unlink_rank_entry(lanepool_i_rank_entry_at(rank, i));
+    if (i != last)
+        move_rank_entry(rank, last, rank, i);
+    rank->count = last & LANEPOOL_I_WIDE_COUNT_MASK;
     unlock_ranks(pool);
 }
 
 static void unlink_waiting_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock_ranks(pool);
-    lanepool_i_rank_entry *rank_entry = &task_rank(pool, task)->rank_entries[entry];
-    replace_in_chain(rank_entry, NULL);
-    rank_entry->ahead = NULL;
-    rank_entry->at = NULL;
+    unlink_rank_entry(lanepool_i_rank_entry_at(task_rank(pool, task), (uint32_t)entry));
     unlock_ranks(pool);
 }
 
@@ -291,10 +314,10 @@ static void move_to_receiver(lanepool_pool *pool, lanepool_i_task *task, lanepoo
     lock_ranks(pool);
     lanepool_i_rank *from = task_rank(pool, task);
     lanepool_i_rank *to = task_rank(pool, receiver);
-    for (uint32_t i = 0; i < from->rank_entry_count; i++)
-        move_rank_entry(&from->rank_entries[i], &to->rank_entries[i], to);
-    to->rank_entry_count = from->rank_entry_count;
-    from->rank_entry_count = 0;
+    for (uint32_t i = 0; i < from->count; i++)
+        move_rank_entry(from, i, to, i);
+    to->count = from->count;
+    from->count = 0;
     if (to->level < from->level)
         to->level = from->level;
     unlock_ranks(pool);
@@ -327,10 +350,14 @@ static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
 static void describe_rank(lanepool_pool *pool, lanepool_i_task *task,
                           lanepool_snapshot_task *described)
 {
-    described->priority = task_rank(pool, task)->priority;
-    described->level = read_level(pool, task);
+    lock_ranks(pool);
+    lanepool_i_rank *rank = task_rank(pool, task);
+    described->priority = rank->priority;
+    described->level = rank->level;
+    unlock_ranks(pool);
 }
 
+/* No worker is left. */
 static void hand_back_priority(lanepool_pool *pool, lanepool_i_task *task,
                                lanepool_task *description)
 {
@@ -393,17 +420,22 @@ static void open_priorities(lanepool_pool *pool, void *part)
 
 static void init_rank(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block)
 {
-    lanepool_i_rank_init(task_rank(pool, block), block, task->priority);
+    lanepool_i_rank *rank = task_rank(pool, block);
+    bool is_wide = lanepool_i_task_is_wide(block);
+    lanepool_i_rank_init(rank, task->priority, is_wide);
+    if (is_wide)
+        lanepool_i_rank_wide(rank)->task = block;
 }
 
 const lanepool_i_feature lanepool_i_feature_priority = {
     .is_wanted = has_priorities,
     .offer = LANEPOOL_I_PRIORITIES,
-    .all_wide = true,
     .part_size = sizeof(struct priorities),
     .open = open_priorities,
-    .room_size = sizeof(lanepool_i_rank),
-    .room_per_entry = sizeof(lanepool_i_rank_entry),
+    .room_size = sizeof(lanepool_i_wide_rank),
+    .room_per_entry = sizeof(lanepool_i_wide_rank_entry),
+    .has_plain_room = true,
+    .is_plain_room_behind = true,
     .init_room = init_rank,
     .place = link_task,
     .leave = unlink_task,

@@ -6,9 +6,9 @@
 static void link_last(lanepool_i_priority_queue *queue, lanepool_i_rank *rank, uint8_t level,
                       uint64_t since_ns)
 {
-    rank->standing = level;
+    rank->standing = level & LANEPOOL_PRIORITY_MAX;
     rank->since_ns = since_ns;
-    rank->ready = true;
+    rank->is_ready = true;
     rank->next = NULL;
     rank->before = queue->lists[level].last;
     if (rank->before != NULL)
@@ -29,7 +29,7 @@ static void unlink_ready(lanepool_i_priority_queue *queue, lanepool_i_rank *rank
         rank->next->before = rank->before;
     else
         queue->lists[rank->standing].last = rank->before;
-    rank->ready = false;
+    rank->is_ready = false;
     queue->count--;
 }
 
@@ -71,7 +71,7 @@ lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue
         return NULL;
     lanepool_i_rank *rank = find_first(queue, now_ns);
     unlink_ready(queue, rank);
-    return rank->task;
+    return lanepool_i_rank_task(rank);
 }
 
 lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue,
@@ -86,14 +86,14 @@ lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue
     for (uint64_t at = driver->draw(driver, count); at > 0; at--)
         rank = rank->next;
     unlink_ready(queue, rank);
-    return rank->task;
+    return lanepool_i_rank_task(rank);
 }
 
 void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                      uint8_t level, uint64_t now_ns)
 {
-    rank->level = level;
-    if (!rank->ready || rank->standing >= level)
+    rank->level = level & LANEPOOL_PRIORITY_MAX;
+    if (!rank->is_ready || rank->standing >= level)
         return;
     unlink_ready(queue, rank);
     link_last(queue, rank, level, now_ns);
@@ -104,7 +104,6 @@ void lanepool_i_priority_queue_each(const lanepool_i_priority_queue *queue,
                                     void *context)
 {
     for (size_t level = LANEPOOL_I_LEVELS; level-- > 0;)
-        for (const lanepool_i_rank *rank = queue->lists[level].first; rank != NULL;
-             rank = rank->next)
-            found(rank->task, context);
+        for (lanepool_i_rank *rank = queue->lists[level].first; rank != NULL; rank = rank->next)
+            found(lanepool_i_rank_task(rank), context);
 }

@@ -41,7 +41,7 @@ static void begin(struct round *round, struct entry *entry)
     uint32_t priority = random_below(&round->random, LANEPOOL_PRIORITY_MAX + 1);
 
     memset(entry, 0, sizeof *entry);
-    lanepool_i_rank_init(&entry->rank, &entry->task, priority);
+    lanepool_i_rank_init(&entry->rank, priority, false);
     entry->level = priority;
 }
 
@@ -168,8 +168,8 @@ Test(priority, a_task_that_is_put_back_keeps_how_high_it_had_risen)
     lanepool_i_priority_queue levels = { .age_ns = AGE };
     struct entry low, high;
 
-    lanepool_i_rank_init(&low.rank, &low.task, 0);
-    lanepool_i_rank_init(&high.rank, &high.task, 1);
+    lanepool_i_rank_init(&low.rank, 0, false);
+    lanepool_i_rank_init(&high.rank, 1, false);
     lanepool_i_priority_queue_add(&levels, &low.rank, 1);
     expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
     lanepool_i_priority_queue_add(&levels, &low.rank, 1 + AGE);

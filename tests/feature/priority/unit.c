@@ -8,6 +8,7 @@ enum { TASKS = 6, AGE_NS = 100 };
 struct ranked_block {
     _Alignas(64) lanepool_i_task task;
     lanepool_i_rank rank;
+    lanepool_i_rank_entry entries[2];
 };
 
 struct fixture {
@@ -23,7 +24,7 @@ static void fixture_init(struct fixture *ready, uint64_t age_ns)
 
 static void add(struct fixture *ready, size_t i, uint32_t priority, uint64_t now_ns)
 {
-    lanepool_i_rank_init(&ready->all[i].rank, &ready->all[i].task, priority);
+    lanepool_i_rank_init(&ready->all[i].rank, priority, false);
     lanepool_i_priority_queue_add(&ready->queue, &ready->all[i].rank, now_ns);
 }
 
@@ -80,7 +81,7 @@ Test(priority, a_level_raised_before_the_task_is_ready_counts_then)
 
     fixture_init(&ready, LANEPOOL_FOREVER);
     add(&ready, 0, 1, 1);
-    lanepool_i_rank_init(&ready.all[1].rank, &ready.all[1].task, 0);
+    lanepool_i_rank_init(&ready.all[1].rank, 0, false);
     lanepool_i_priority_queue_raise(&ready.queue, &ready.all[1].rank, 2, 1);
     lanepool_i_priority_queue_add(&ready.queue, &ready.all[1].rank, 1);
     expect_eq(take(&ready, 1), 1);
