@@ -70,6 +70,11 @@ typedef void (*lanepool_release_fn)(void *context);
  * Later it ends whole, or *in parts*: a call has failed for good, or lanepool_pool_shutdown_now()
  * came before the last one. Then `cancelled` is called with IN_PARTS instead of the function.
  * docs/cuts.md says what a program stores so that it can go on after a crash.
+ *
+ * As `at_grant`, the function is called for each lane of a *progressive rollup*. The call is made
+ * as soon as the lane is granted, while the rollup still waits for other lanes. The lane is not
+ * released when the call returns: the rollup has all of its lanes until its function has ended. So
+ * the rollup may collect while it waits. All else is as for a cut.
  * @param run     The call: it has one claim, that of the lane.
  * @param context The task's.
  * @param index   The number of the claim in the task's `claims`; the first, if several name the
@@ -126,6 +131,11 @@ typedef struct lanepool_task {
     lanepool_at_lane_fn at_lane;     /**< NULL; else the task is a cut: it has claims, none of them
                                           COMMUTING, and no pump. Only in pools that
                                           docs/features.md names */
+    lanepool_at_lane_fn at_grant;    /**< NULL; else the task is a *progressive rollup*: the pool
+                                          calls this for each lane as soon as the lane is granted.
+                                          The lane stays the task's until the function has ended.
+                                          Otherwise as `at_lane`, which must be NULL; see
+                                          docs/cuts.md */
 } lanepool_task;
 
 /** The largest tag of a task. */
@@ -148,9 +158,9 @@ typedef struct lanepool_task {
 #endif
 
 /** A task with everything at its default. */
-#define LANEPOOL_TASK_INIT                                                    \
-    {                                                                         \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_TASK_INIT                                                       \
+    {                                                                            \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /** Sets the value of the task's future, if any. @param value The caller's. */

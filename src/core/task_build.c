@@ -54,7 +54,7 @@ static size_t features_room(const lanepool_pool *pool, const lanepool_task *task
 static LANEPOOL_I_COLD void init_features_room(lanepool_pool *pool, lanepool_i_task *block,
                                                const lanepool_task *task)
 {
-    if (pool->room.at == 0 && task->at_lane == NULL)
+    if (pool->room.at == 0 && !lanepool_i_description_has_visits(task))
         block->as.wide.room = lanepool_i_pool_entry(pool, block, task->claim_count);
     for (size_t i = 0; pool->slots.room[i] != NULL; i++)
         if (pool->slots.room[i]->init_room != NULL)
@@ -72,7 +72,8 @@ static lanepool_i_visits_layout layout_of_visits(const lanepool_pool *pool,
 {
     return (lanepool_i_visits_layout){ .offset = size_with_entries(pool, task),
                                        .room = features_room(pool, task),
-                                       .has_parts = pool->slots.begin_visit[0] != NULL,
+                                       .has_parts = pool->slots.begin_visit[0] != NULL &&
+                                                    task->at_lane != NULL,
                                        .claim_count = task->claim_count,
                                        .workers = pool->options.workers };
 }
@@ -80,7 +81,7 @@ static lanepool_i_visits_layout layout_of_visits(const lanepool_pool *pool,
 /* Returns the bytes behind the entries: the features' room, then callbacks, or a cut's visits. */
 static size_t size_behind_entries(const lanepool_pool *pool, const lanepool_task *task)
 {
-    if (task->at_lane != NULL) {
+    if (lanepool_i_description_has_visits(task)) {
         lanepool_i_visits_layout layout = layout_of_visits(pool, task);
         return lanepool_i_visits_size(&layout);
     }
@@ -92,7 +93,8 @@ init_visits(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_ta
 {
     lanepool_i_visits_layout layout = layout_of_visits(pool, task);
     lanepool_i_visits *visits = lanepool_i_visits_init(block, &layout);
-    visits->at_lane = task->at_lane;
+    visits->holds_lanes = task->at_grant != NULL;
+    visits->at_lane = visits->holds_lanes ? task->at_grant : task->at_lane;
     visits->tag = task->tag & LANEPOOL_TAG_MAX;
     return &visits->callbacks;
 }
@@ -103,14 +105,15 @@ static uint64_t init_end(const lanepool_pool *pool, lanepool_i_task *block,
                          const lanepool_task *task)
 {
     block->as.wide.release = task->release;
-    if (task->cancelled == NULL && task->at_lane == NULL)
+    bool has_visits = lanepool_i_description_has_visits(task);
+    if (task->cancelled == NULL && !has_visits)
         return 0;
     char *behind_room = (char *)block + size_with_entries(pool, task) + features_room(pool, task);
-    lanepool_i_callbacks *callbacks = task->at_lane != NULL ? init_visits(pool, block, task)
-                                                            : (lanepool_i_callbacks *)behind_room;
+    lanepool_i_callbacks *callbacks =
+        has_visits ? init_visits(pool, block, task) : (lanepool_i_callbacks *)behind_room;
     *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     block->as.wide.callbacks = callbacks;
-    return LANEPOOL_I_HAS_CANCELLED | (task->at_lane != NULL ? LANEPOOL_I_CUT : 0);
+    return LANEPOOL_I_HAS_CANCELLED | (has_visits ? LANEPOOL_I_CUT : 0);
 }
 
 static void init_wide(lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,

@@ -76,23 +76,25 @@ static bool offers_cuts(const lanepool_pool *pool)
     return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL;
 }
 
-/* When a lane is poisoned, other lanes may have been visited already. */
-static bool fails_at_poison(const lanepool_pool *pool, const lanepool_task *task)
+/* When a lane is poisoned, other lanes may have been visited already. So a cut cannot fail there. A
+ * progressive rollup waits there: it has all of its lanes, or none. */
+static bool bears_poison(const lanepool_pool *pool, const lanepool_task *task)
 {
     lanepool_failure_policy policy = pool->failures->policy;
     if (task->on_failure != NULL)
         (void)lanepool_i_policy_read(&policy, task->on_failure);
-    return policy.at_poison == LANEPOOL_AT_POISON_FAIL;
+    return policy.at_poison == LANEPOOL_AT_POISON_WAIT ||
+           (policy.at_poison == LANEPOOL_AT_POISON_RUN_WITHOUT && task->at_grant == NULL);
 }
 
 lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
                                                  const lanepool_task *task)
 {
-    if (task->at_lane == NULL)
+    if (!lanepool_i_description_has_visits(task))
         return LANEPOOL_OK;
-    if (!are_claims_of_cut(task))
+    if (!are_claims_of_cut(task) || (task->at_lane != NULL && task->at_grant != NULL))
         return LANEPOOL_INVALID;
-    bool is_offered = offers_cuts(pool) && task->pump == NULL && !fails_at_poison(pool, task);
+    bool is_offered = offers_cuts(pool) && task->pump == NULL && bears_poison(pool, task);
     return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 

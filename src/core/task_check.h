@@ -12,7 +12,7 @@
 #include "route/lane_handle.h"
 #include "route/pool.h"
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_task, at_lane);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_task, at_grant);
 
 /* The size of a task's description in the first release. */
 #define LANEPOOL_I_TASK_FIRST_SIZE LANEPOOL_I_SIZE_WITH(lanepool_task, cancelled)
@@ -117,7 +117,8 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
 static inline uint64_t lanepool_i_description_member_bits(const lanepool_task *task)
 {
     return (uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure |
-           task->start_within_ns | task->run_within_ns | (uintptr_t)task->at_lane;
+           task->start_within_ns | task->run_within_ns | (uintptr_t)task->at_lane |
+           (uintptr_t)task->at_grant;
 }
 
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
@@ -132,6 +133,12 @@ static inline size_t lanepool_i_description_entry_count(const lanepool_task *tas
     return is_barrier ? 0 : task->claim_count;
 }
 
+/* Returns true for a cut and for a progressive rollup. */
+static inline bool lanepool_i_description_has_visits(const lanepool_task *task)
+{
+    return task->at_lane != NULL || task->at_grant != NULL;
+}
+
 static inline bool lanepool_i_description_names_own_parts(const lanepool_pool *pool,
                                                           const lanepool_task *task)
 {
@@ -140,7 +147,8 @@ static inline bool lanepool_i_description_names_own_parts(const lanepool_pool *p
             lanepool_i_pool_is_forked(pool) || lanepool_i_group_is_here(task->group));
 }
 
-/* Returns OK if the task is no cut, or may be one in this pool. Its other values are valid. */
+/* Returns OK if the task is no cut and no progressive rollup, or may be one in this pool. Its other
+ * values are valid. */
 lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
                                                  const lanepool_task *task);
 

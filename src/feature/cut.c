@@ -9,6 +9,7 @@
 
 #include "base/planted.h"
 #include "core/run.h"
+#include "core/task_check.h"
 #include "feature/lane_limit.h"
 #include "feature/poison.h"
 #include "future/expiry.h"
@@ -24,14 +25,16 @@ static lanepool_status build_cut(lanepool_pool *pool, lanepool_i_thread_record *
                                  const lanepool_task *task, lanepool_i_task *block)
 {
     (void)pool, (void)record;
-    if (task->at_lane != NULL)
+    if (lanepool_i_description_has_visits(task))
         store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_MESSAGE);
     return LANEPOOL_OK;
 }
 
 static void add_ready(lanepool_i_task *cut, lanepool_i_grants *grants)
 {
-    lanepool_i_visits_of(cut)->is_counted = true;
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    visits->is_counted = true;
+    grants->latched -= visits->latched;
     if (lanepool_i_task_is_tombstone(cut))
         lanepool_i_tasks_add(&grants->ready, cut);
     else
@@ -127,7 +130,8 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
 {
     const lanepool_i_lane *lane = visitor->entry.entry.at.lane;
     lanepool_run run;
-    for (size_t i = 0; pool->slots.begin_visit[i] != NULL; i++)
+    bool has_parts = lanepool_i_task_has_parts(cut);
+    for (size_t i = 0; has_parts && pool->slots.begin_visit[i] != NULL; i++)
         pool->slots.begin_visit[i]->begin_visit(
             pool, cut, lanepool_i_visitor_part(lanepool_i_visits_of(cut), visitor),
             visitor->number);
@@ -151,6 +155,15 @@ static void keep_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 {
     if (lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, status, code))
         pool->host->recheck_waits(pool, record);
+}
+
+/* The lane waits for the other lanes of a progressive rollup. */
+static void hold_lane(lanepool_i_thread_record *record, lanepool_i_task *cut,
+                      lanepool_i_visitor *visitor)
+{
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    grants.latched = lanepool_i_visits_hold(cut, visitor) ? 1 : 0;
+    lanepool_i_count_grants(record, &grants);
 }
 
 static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -201,6 +214,10 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     int code = calls ? call_at_lane(pool, record, cut, visitor) : 0;
     if (code != 0) {
         keep_lane(pool, record, cut, visitor, LANEPOOL_FAILED, code);
+        return;
+    }
+    if (calls && visits->holds_lanes) {
+        hold_lane(record, cut, visitor);
         return;
     }
     if (calls && !PLANTED(NUMBERED_LATE))
@@ -303,6 +320,8 @@ static lanepool_i_turn turn_of_cut(lanepool_i_task *task, lanepool_result *resul
     if (visits->kept > 0 && visits->status == LANEPOOL_OK)
         return LANEPOOL_I_TURN_VISITS;
     visits->has_called = visits->kept == 0;
+    if (visits->has_called && visits->holds_lanes)
+        lanepool_i_visits_become_rollup(task);
     if (visits->has_called)
         return LANEPOOL_I_TURN_CALL;
     *result = (lanepool_result){ visits->status, visits->code, NULL };
@@ -337,8 +356,10 @@ static void describe_handed_back(lanepool_pool *pool, lanepool_i_task *task,
                                  lanepool_task *description)
 {
     (void)pool;
-    if (lanepool_i_task_is_cut(task))
-        description->at_lane = lanepool_i_visits_of(task)->at_lane;
+    if (!lanepool_i_task_is_cut(task))
+        return;
+    const lanepool_i_visits *visits = lanepool_i_visits_of(task);
+    *(visits->holds_lanes ? &description->at_grant : &description->at_lane) = visits->at_lane;
 }
 
 const lanepool_i_feature lanepool_i_feature_cut = {

@@ -185,7 +185,7 @@ static bool append_ended(lanepool_pool *pool, lanepool_i_task *task, const lanep
         return false;
     lanepool_i_journal_room *room = lanepool_i_journal_room_of(pool, task);
     bool is_receiver = (load_relaxed(&room->state) & LANEPOOL_I_JOURNAL_RECEIVER) != 0;
-    if (lanepool_i_task_is_cut(task))
+    if (lanepool_i_task_has_parts(task))
         append_kept(pool, task, result);
     else if (has_lanes && !is_receiver)
         drop_missing_claims(pool, room->claims, task);
@@ -332,7 +332,7 @@ static bool stays_for_journal(lanepool_pool *pool, lanepool_i_task *task, bool s
 static void forget_records(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_journal_room_of(pool, task)->record = NULL;
-    if (!lanepool_i_task_is_cut(task))
+    if (!lanepool_i_task_has_parts(task))
         return;
     const lanepool_i_visits *visits = lanepool_i_visits_of(task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
@@ -349,6 +349,8 @@ lanepool_status lanepool_run_set_record(lanepool_run *run, void *record)
         return LANEPOOL_INVALID;
     if (run->pool == NULL || run->pool->journal == NULL)
         return LANEPOOL_UNSUPPORTED;
+    if (lanepool_i_task_is_visitor(run->task) && run->task->as.wide.room == NULL)
+        return LANEPOOL_UNSUPPORTED; /* of a progressive rollup, which has one entry */
     lanepool_i_journal_room_of(run->pool, run->task)->record = record;
     return LANEPOOL_OK;
 }

@@ -151,7 +151,7 @@ static void add_to_batch(lanepool_i_journal *journal, lanepool_i_task *task)
     const lanepool_i_journal_room *room = lanepool_i_journal_room_of(journal->pool, task);
     uint32_t state = load_relaxed(&room->state);
     bool is_visit = (state & LANEPOOL_I_JOURNAL_VISIT) != 0;
-    bool is_whole = !is_visit && !lanepool_i_task_is_cut(task);
+    bool is_whole = !is_visit && !lanepool_i_task_has_parts(task);
     lanepool_i_note_acquire(room);
     if (is_whole)
         write_before_numbering(journal, room->claims);

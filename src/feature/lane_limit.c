@@ -283,7 +283,7 @@ static void discharge_thread(lanepool_pool *pool, lanepool_i_thread_record *reco
 static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     const lanepool_task *task, lanepool_i_task *block)
 {
-    if (task->at_lane != NULL && !number_quotas(pool, record, task))
+    if (lanepool_i_description_has_visits(task) && !number_quotas(pool, record, task))
         return LANEPOOL_NOMEM;
     if (lanepool_i_task_is_wide(block)) {
         *charge_of(pool, block) = record->charge;

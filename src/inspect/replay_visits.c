@@ -58,7 +58,7 @@ void lanepool_i_replay_note_visited(lanepool_i_replay *replay, size_t index)
 
 void lanepool_i_replay_end_visits(lanepool_i_replay *replay, size_t task)
 {
-    if (!replay->tasks[task].is_cut)
+    if (replay->seen.visits == 0)
         return;
     size_t entry = replay->tasks[task].first_entry;
     for (; entry != NONE; entry = replay->entries[entry].next_of_task)

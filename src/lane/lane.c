@@ -50,13 +50,20 @@ bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & (ACTIVE_MASK | BLOCKED)) == 0;
 }
 
+/* A progressive rollup is none: it may be latched. */
+static bool is_of_cut(uintptr_t link)
+{
+    return lanepool_i_link_is_of_cut(link) &&
+           !lanepool_i_visits_of(lanepool_i_link_task(link))->holds_lanes;
+}
+
 void lanepool_i_lane_write_event(const lanepool_i_lane *lane, lanepool_event_type type,
                                  uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
 {
     uint32_t flags = granted;
     if (type == LANEPOOL_EVENT_ENTER)
         flags |= lanepool_i_mode_event_flags(lanepool_i_link_mode(link)) |
-                 (lanepool_i_link_is_of_cut(link) ? LANEPOOL_EVENT_CUT : 0);
+                 (is_of_cut(link) ? LANEPOOL_EVENT_CUT : 0);
     lanepool_i_trace_at(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
                         lanepool_i_lane_type(lane), flags);
 }

@@ -108,11 +108,14 @@ void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count)
     visits->left = count;
 }
 
-/* Drops the passed entries. The kept ones move to the front. */
+/* Drops the passed entries. The kept ones move to the front. A progressive rollup has passed all of
+ * its entries, or none. */
 static void drop_passed_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
 {
     lanepool_i_wide_entry *entries = entries_of(cut);
     uint32_t count = 0;
+    if (visits->holds_lanes && visits->state != LANEPOOL_I_VISITS_CANCELLED)
+        return;
     for (uint32_t i = 0; i < cut->as.wide.count && visits->kept > 0; i++) {
         if (load_relaxed(&entries[i].entry.next) != LANEPOOL_I_NEXT_KEPT)
             continue;
@@ -264,6 +267,27 @@ void lanepool_i_visits_pass(lanepool_i_visitor *visitor)
     mark_visited(visitor, LANEPOOL_I_NEXT_PASSED);
 }
 
+bool lanepool_i_visits_hold(lanepool_i_task *cut, lanepool_i_visitor *visitor)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    bool is_first_round = !visits->is_counted;
+    visits->latched += is_first_round;
+    visits->numbers[visitor->at - entries_of(cut)] |= LANEPOOL_I_NUMBER_HELD;
+    mark_visited(visitor, LANEPOOL_I_NEXT_HELD);
+    settle_locked(visits, visitor);
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return is_first_round;
+}
+
+void lanepool_i_visits_become_rollup(lanepool_i_task *cut)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    (void)fetch_and_acq_rel(&cut->word, ~LANEPOOL_I_CUT);
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
 /* In later rounds no entry waits in a lane. */
 bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code)
@@ -314,9 +338,13 @@ void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
-    for (uint32_t i = 0; i < cut->as.wide.count; i++)
+    visits->left = 0;
+    for (uint32_t i = 0; i < cut->as.wide.count; i++) {
+        if ((visits->numbers[i] & LANEPOOL_I_NUMBER_HELD) != 0)
+            continue;
         lanepool_i_granted_add(&visits->listed, &entries_of(cut)[i]);
-    visits->left = cut->as.wide.count;
+        visits->left++;
+    }
     visits->kept = 0;
     activate_for_listed_locked(visits, ready);
     lanepool_i_word_lock_unlock(&visits->lock);

@@ -10,12 +10,17 @@
  *
  * Each entry is in one of these states. Only entries that wait are in a list of their lane.
  *
- *     waiting --grant--> listed --take--> visited --success--> passed
+ *     waiting --grant--> listed --take--> visited --success--> passed, or held
  *        \                                   \-----failure---> kept: the lane does not go on
  *         \--the cut leaves a poisoned lane------------------> passed, without a visit
  *
  * A lane that is kept makes the tasks behind it wait for the cut's other lanes. No other visit
  * makes one lane wait for another.
+ *
+ * A *progressive rollup* is a cut whose visits release no lane. A visit that succeeds leaves its
+ * entry *held*. Until its function is called, the rollup is treated like a cut, except that each
+ * of its lanes makes tasks wait for the others. Then it becomes a rollup that has all its lanes:
+ * CUT leaves its word, under the lock.
  *
  * A *round* ends when no entry waits, is listed or is visited, and no visitor is active. Then the
  * passed entries are dropped, and the cut is ready. Its worker calls the function if no entry is
@@ -66,17 +71,19 @@ typedef struct lanepool_i_visits {
     lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
     uint32_t tag;                   /* I: the task's, whose word also has the count */
-    uint32_t *numbers;              /* L: of each entry, the number of its claim */
+    uint32_t *numbers;              /* L: of each entry, the number of its claim; NUMBER_HELD */
     char *parts;                    /* I: of each claim, by its number; or NULL */
     size_t part_size;               /* I */
     lanepool_i_word_lock lock;
     lanepool_i_visits_state state; /* L; V writes it once */
+    bool holds_lanes;              /* I: a progressive rollup, whose visits release no lane */
     bool is_routed;                /* L: all entries are in their lanes */
     bool is_counted;               /* L: the cut has been counted as ready */
     bool has_called;               /* W: the function was called */
     uint32_t left;             /* L: entries that wait, are listed, are visited or not settled */
     uint32_t active;           /* L: visitors that are ready or run */
     uint32_t kept;             /* L */
+    uint32_t latched;          /* L: lanes held in the first round */
     int code;                  /* L: of the round's first failed visit */
     lanepool_status status;    /* L: of that visit */
     lanepool_i_granted listed; /* L: its count is not kept */
@@ -96,6 +103,10 @@ typedef struct lanepool_i_visitor {
 /* In `next` of an entry that has been visited, or that its cut has left. */
 #define LANEPOOL_I_NEXT_PASSED ((uintptr_t)1)
 #define LANEPOOL_I_NEXT_KEPT   ((uintptr_t)2)
+#define LANEPOOL_I_NEXT_HELD   ((uintptr_t)3) /* of a progressive rollup */
+
+/* In a number of an entry that is held: `next` does not say so while the task is parked. */
+#define LANEPOOL_I_NUMBER_HELD ((uint32_t)1 << 31)
 
 static inline bool lanepool_i_task_is_cut(const lanepool_i_task *task)
 {
@@ -131,6 +142,18 @@ static inline lanepool_i_visits *lanepool_i_visits_of(const lanepool_i_task *cut
 static inline bool lanepool_i_visits_keeps(const lanepool_i_wide_entry *entry)
 {
     return load_relaxed(&entry->entry.next) == LANEPOOL_I_NEXT_KEPT;
+}
+
+/* Returns true if the task is a progressive rollup whose function has not been called. */
+static inline bool lanepool_i_task_is_progressive(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_cut(task) && lanepool_i_visits_of(task)->holds_lanes;
+}
+
+/* Returns true if features know of the visits of this task. */
+static inline bool lanepool_i_task_has_parts(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_cut(task) && lanepool_i_visits_of(task)->parts != NULL;
 }
 
 /* Returns the part of the claim with this number. The cut has parts. */
@@ -205,6 +228,11 @@ void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_stat
 void lanepool_i_visits_pass(lanepool_i_visitor *visitor);
 /* Settles what the visitor has passed, which is then queued. */
 void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
+/* The visit of a progressive rollup has succeeded. The lane stays. Returns true if the rollup may
+ * wait in other lanes. */
+bool lanepool_i_visits_hold(lanepool_i_task *cut, lanepool_i_visitor *visitor);
+/* By the thread that is about to call the function of a progressive rollup: makes it a rollup. */
+void lanepool_i_visits_become_rollup(lanepool_i_task *cut);
 /* Returns true if the lane may make others wait for further lanes of the cut. */
 bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visitor,
                             lanepool_status status, int code);

@@ -61,7 +61,8 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
 
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
-    bool is_visited = lanepool_i_task_is_cut(task) && lanepool_i_cut_has_begun(task);
+    bool is_visited = lanepool_i_task_is_cut(task) && lanepool_i_cut_has_begun(task) &&
+                      !lanepool_i_task_is_progressive(task);
     if (!lanepool_i_task_is_tombstone(task))
         (void)lanepool_i_census_add_row(
             census, task, is_visited ? LANEPOOL_SNAPSHOT_VISITED : LANEPOOL_SNAPSHOT_WAITING,

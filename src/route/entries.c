@@ -8,31 +8,35 @@
 
 /* --- reading --- */
 
-static void lock_cut(lanepool_i_task *task)
+/* Returns false if the task is no cut. A progressive rollup may become a rollup after this check.
+ */
+static bool lock_cut(lanepool_i_task *task)
 {
-    if (lanepool_i_task_is_cut(task))
+    bool is_cut = lanepool_i_task_is_cut(task);
+    if (is_cut)
         lanepool_i_word_lock_lock(&lanepool_i_visits_of(task)->lock);
+    return is_cut;
 }
 
-static void unlock_cut(lanepool_i_task *task)
+static void unlock_cut(lanepool_i_task *task, bool is_locked)
 {
-    if (lanepool_i_task_is_cut(task))
+    if (is_locked)
         lanepool_i_word_lock_unlock(&lanepool_i_visits_of(task)->lock);
 }
 
 size_t lanepool_i_entries_read_count(lanepool_i_task *task)
 {
-    lock_cut(task);
+    bool is_locked = lock_cut(task);
     size_t count = lanepool_i_task_count(task);
-    unlock_cut(task);
+    unlock_cut(task, is_locked);
     return count;
 }
 
 lanepool_i_lane *lanepool_i_entries_read_lane(lanepool_i_task *task, size_t i)
 {
-    lock_cut(task);
+    bool is_locked = lock_cut(task);
     lanepool_i_lane *lane = i < lanepool_i_task_count(task) ? lanepool_i_entry_lane(task, i) : NULL;
-    unlock_cut(task);
+    unlock_cut(task, is_locked);
     return lane;
 }
 

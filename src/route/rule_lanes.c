@@ -129,15 +129,18 @@ static void each_dependent_of_visitor(lanepool_pool *pool, lanepool_i_task *cut,
 }
 
 /* A cut that waits in a lane makes those tasks wait that are behind a lane it keeps: it keeps that
- * lane until it has visited the others. Those behind it in this lane were found with it. The cut's
- * round does not end during the walk: its entry waits in a frozen lane, or a visitor is active, or
- * the round has ended and the cut is ready. */
+ * lane until it has visited the others. A progressive rollup that is not cancelled does so with all
+ * of its lanes. Those behind it in this lane were found with it. The cut's round does not end
+ * during the walk: its entry waits in a frozen lane, or a visitor is active, or the round has ended
+ * and the cut is ready. */
 static void each_dependent_of_cut(lanepool_pool *pool, lanepool_i_task *cut, uint64_t limit,
                                   void (*found)(lanepool_i_task *dependent, void *context),
                                   void *context)
 {
+    bool is_progressive = lanepool_i_task_is_progressive(cut) && !lanepool_i_task_is_tombstone(cut);
     for (size_t i = 0; i < lanepool_i_task_count(cut); i++)
-        if (lanepool_i_visits_keeps(&lanepool_i_entries_wide(cut)[i]))
+        if (is_progressive ? !lanepool_i_entry_has_passed(cut, i)
+                           : lanepool_i_visits_keeps(&lanepool_i_entries_wide(cut)[i]))
             each_dependent_in_lane(pool, cut, i, limit, found, context);
 }
 

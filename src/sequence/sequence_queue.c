@@ -9,10 +9,11 @@ lanepool_status lanepool_i_sequence_task_check(const lanepool_sequence *sequence
     if (sequence == NULL || description->function == NULL)
         return LANEPOOL_INVALID;
     bool is_offered = description->claim_count == 0 && description->kind == 0 &&
-                      description->at_lane == NULL && description->tag == 0 &&
-                      description->priority == 0 && description->group == NULL &&
-                      description->pump == NULL && description->on_failure == NULL &&
-                      description->start_within_ns == 0 && description->run_within_ns == 0;
+                      description->at_lane == NULL && description->at_grant == NULL &&
+                      description->tag == 0 && description->priority == 0 &&
+                      description->group == NULL && description->pump == NULL &&
+                      description->on_failure == NULL && description->start_within_ns == 0 &&
+                      description->run_within_ns == 0;
     return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 

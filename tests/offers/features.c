@@ -21,18 +21,9 @@ static lanepool_status claim_commuting(lanepool_pool *pool)
     return run_with_claim(pool, lanepool_commuting(KEY));
 }
 
-static lanepool_status run_with_two(lanepool_pool *pool, lanepool_at_lane_fn at_lane)
-{
-    lanepool_claim claims[] = { exclusive(), lanepool_exclusive(KEY + 1) };
-    lanepool_task task = *LANEPOOL_TASK(.function = nothing().function, .claims = claims,
-                                        .claim_count = 2, .at_lane = at_lane);
-
-    return run_task(pool, &task);
-}
-
 static lanepool_status claim_two(lanepool_pool *pool)
 {
-    return run_with_two(pool, NULL);
+    return run_with_two(pool, NULL, NULL);
 }
 
 static lanepool_status claim_all(lanepool_pool *pool)
@@ -42,7 +33,12 @@ static lanepool_status claim_all(lanepool_pool *pool)
 
 static lanepool_status cut_two(lanepool_pool *pool)
 {
-    return run_with_two(pool, visit_nothing);
+    return run_with_two(pool, visit_nothing, NULL);
+}
+
+static lanepool_status gather_two(lanepool_pool *pool)
+{
+    return run_with_two(pool, NULL, visit_nothing);
 }
 
 static lanepool_status give_kind(lanepool_pool *pool)
@@ -519,6 +515,7 @@ IN_POOL(claim_shared)
 IN_POOL(claim_commuting)
 IN_POOL(claim_two)
 IN_POOL(cut_two)
+IN_POOL(gather_two)
 IN_POOL(claim_all)
 IN_POOL(give_kind)
 IN_POOL(claim_by_handle)
@@ -549,6 +546,7 @@ const struct feature features[] = {
     { "commuting claims", "`LANEPOOL_COMMUTING`", claim_commuting_in },
     { "rollups by claims", "two claims and more", claim_two_in },
     { "cuts", "`at_lane`", cut_two_in },
+    { "progressive rollups", "`at_grant`", gather_two_in },
     { "barriers", "`lanepool_claim_all`", claim_all_in },
     { "kinds", "`lanepool_task.kind`", give_kind_in },
     { "lane handles", "`lanepool_lane_acquire`", claim_by_handle_in },

@@ -96,6 +96,10 @@ lanepool_status with_lane(lanepool_pool *pool, lanepool_status (*use)(lanepool_l
 /* Submits the task and waits for its end. */
 lanepool_status run_task(lanepool_pool *pool, lanepool_task *task);
 
+/* Runs a task with exclusive claims on KEY and the next key. The functions may be NULL. */
+lanepool_status run_with_two(lanepool_pool *pool, lanepool_at_lane_fn at_lane,
+                             lanepool_at_lane_fn at_grant);
+
 /* Runs a task that does nothing and has the claim. */
 lanepool_status run_with_claim(lanepool_pool *pool, lanepool_claim claim);
 

@@ -131,3 +131,13 @@ lanepool_status call_in_task(lanepool_pool *pool, lanepool_status (*call)(lanepo
     }
     return first_of(status, inside.answer);
 }
+
+lanepool_status run_with_two(lanepool_pool *pool, lanepool_at_lane_fn at_lane,
+                             lanepool_at_lane_fn at_grant)
+{
+    lanepool_claim claims[] = { exclusive(), lanepool_exclusive(KEY + 1) };
+    lanepool_task task = *LANEPOOL_TASK(.function = nothing().function, .claims = claims,
+                                        .claim_count = 2, .at_lane = at_lane, .at_grant = at_grant);
+
+    return run_task(pool, &task);
+}

@@ -84,6 +84,7 @@ struct oracle_task {
     size_t body_worker;
     bool has_called;             /* the last attempt has called the function; for a visit that was
                                     split off: it is being made */
+    bool is_held;                /* for a visit that was split off: of a progressive rollup, made */
     atomic_uint parts;           /* calls of `cancelled` with IN_PARTS */
     uint64_t part_number;        /* of the journal's entry for the lane that it gave up; 0: none */
     uint64_t entry_number;       /* in the journal, of its end; 0: it has no entry */
@@ -96,7 +97,8 @@ struct oracle_lane_visit {
     _Atomic uint64_t first_end;
     _Atomic uint64_t end; /* of the last call */
     _Atomic bool inside;
-    _Atomic bool has_passed; /* a call has succeeded */
+    _Atomic bool has_passed; /* a call has succeeded, and the lane has gone on */
+    _Atomic bool is_held;    /* a call has succeeded, and the lane stays: a progressive rollup */
     atomic_uint calls;
     uint64_t seen; /* as of a task */
     uint64_t left; /* a hash of the key after the first call had changed it */

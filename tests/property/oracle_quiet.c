@@ -279,8 +279,10 @@ static bool may_wait_for_all(const struct oracle_log *log, const struct workload
 static bool holds_up(const struct oracle_log *log, const struct workload *workload, uint32_t other,
                      uint32_t task)
 {
-    if ((workload->tasks[task].is_heir && workload->tasks[task].parent == other) ||
-        workload->tasks[other].visit_of == task) {
+    if (workload->tasks[other].visit_of == task) {
+        return !log->tasks[other].is_held;
+    }
+    if (workload->tasks[task].is_heir && workload->tasks[task].parent == other) {
         return true;
     }
     return may_stand_before(log, workload, other, task) &&

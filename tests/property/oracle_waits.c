@@ -100,6 +100,14 @@ static bool may_keep_its_lane(const struct judge *judge, uint32_t task, uint32_t
            what->visit_of == judge->workload->tasks[other].visit_of && !has_passed_at_once;
 }
 
+/* Returns true if the task is a visit of a progressive rollup, which has its lane until the rollup
+ * has ended. */
+static bool is_held_for(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    return judge->workload->tasks[task].visit_of == other &&
+           judge->workload->tasks[other].holds_lanes;
+}
+
 /* Returns true if, at some moment from begin to end, the task was blocked by `other`. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
@@ -114,7 +122,7 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
         a->wait_end > begin && (awaits(judge, task, other) || helps(a, b))) {
         return true;
     }
-    if (may_keep_its_lane(judge, task, other)) {
+    if (may_keep_its_lane(judge, task, other) || is_held_for(judge, task, other)) {
         return true;
     }
     return may_wait_after(judge, task, begin) && may_stand_before(judge, other, task) &&

@@ -178,6 +178,7 @@ struct workload_task {
     lanepool_failure_policy policy;
     bool resolves; /* resolves parked tasks, as a resolver does */
     bool is_cut;
+    bool holds_lanes;     /* the cut is a progressive rollup */
     uint32_t visits_fail; /* of a cut: of the attempts that fail, how many fail in visits */
     uint32_t first_visit; /* of a cut: the number of its first lane's record */
     uint32_t visit_of;    /* for the oracle: the cut that it is a visit of, or WORKLOAD_NONE */
@@ -321,6 +322,12 @@ static inline bool workload_has_named_lanes(const struct workload *workload)
 static inline bool workload_is_cut(const struct workload *workload, uint32_t task)
 {
     return workload->params.cuts && workload->tasks[task].is_cut;
+}
+
+/* Returns true if the task is a cut that is a progressive rollup. */
+static inline bool workload_holds_lanes(const struct workload *workload, uint32_t task)
+{
+    return workload_is_cut(workload, task) && workload->tasks[task].holds_lanes;
 }
 
 /* Returns true if any task is a cut. */

@@ -89,8 +89,8 @@ static void prepare_body(struct task_context *self, lanepool_run *call)
 {
     const struct run *run = self->run;
     const struct workload_task *what = what_of(self);
-    bool claims =
-        workload_submits_claims(run->workload) && !workload_is_cut(run->workload, self->task);
+    bool claims = workload_submits_claims(run->workload) &&
+                  (!workload_is_cut(run->workload, self->task) || what->holds_lanes);
     bool may_lack = what->is_heir || oracle_when(&record_of(self)->gave_up_at) != 0;
 
     struct workload_claim foreign = { self->task % run->workload->params.key_count,

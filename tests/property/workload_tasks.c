@@ -86,7 +86,8 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
 
     (void)user;
     run_expect(context,
-               (task->at_lane != NULL) == workload_is_cut(context->run->workload, context->task),
+               (task->at_lane != NULL || task->at_grant != NULL) ==
+                   workload_is_cut(context->run->workload, context->task),
                "a cut is handed back as something else");
     FIRST_FEATURE(taken, take_back, context);
     if (taken) {

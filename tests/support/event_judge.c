@@ -258,7 +258,8 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
 
     bool early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
     bool makes_no_visit = task->is_cut && !task->was_visited;
-    bool gives_up = early && (task->started || entry->passed || makes_no_visit);
+    bool has_passed = task->is_cut && (entry->passed || makes_no_visit);
+    bool gives_up = early && (task->started || has_passed);
 
     note(judge, !entry->released, "a task leaves a lane twice");
     if (early && avoids(task, entry, lane)) {
@@ -283,7 +284,7 @@ static void visit(struct event_judge *judge, const lanepool_event *event)
     struct task *task = find_task(judge, event->task);
     struct entry *entry = find_entry(judge, task, event);
 
-    note(judge, task->is_cut && !task->started && !task->ended, "a visit by no cut, or too late");
+    note(judge, !task->started && !task->ended, "a visit that is too late");
     note(judge, !task->ready || task->has_failed, "a visit after the cut became ready");
     task->ready = false;
     task->was_visited = true;
@@ -308,6 +309,18 @@ static bool has_made_visits(const struct task *task, bool all_passed)
         bool has_passed =
             entry->avoided || (entry->released && (entry->passed || !task->was_visited));
         if (entry->is_visited || (all_passed && !has_passed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns true if a progressive rollup has visited all of its lanes, and has them. A retry after
+ * its function has failed makes no visit. */
+static bool has_gathered(const struct task *task)
+{
+    for (uint32_t i = 0; i < task->entry_count; i++) {
+        if (!task->entries[i].passed || task->entries[i].is_visited || task->entries[i].released) {
             return false;
         }
     }
@@ -347,7 +360,7 @@ static void step(struct event_judge *judge, const lanepool_event *event)
     switch (event->type) {
     case LANEPOOL_EVENT_READY:
         note(judge,
-             (!task->ready || (task->is_cut && task->has_failed && !task->started)) &&
+             (!task->ready || (task->was_visited && task->has_failed && !task->started)) &&
                  task->waiting == 0,
              "ready twice, or before every entry is granted");
         note(judge, !task->is_cut || has_made_visits(task, false), "a cut is ready too early");
@@ -355,13 +368,15 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         break;
     case LANEPOOL_EVENT_START:
         note(judge, !task->is_cut || has_made_visits(task, true), "a cut starts in a lane");
+        note(judge, task->is_cut || !task->was_visited || has_gathered(task),
+             "a progressive rollup starts before its last visit");
         note(judge, task->ready && !task->started && !task->cancelled,
              "a start before the task is ready, twice, or after a cancel");
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
         note(judge,
-             (task->started || task->has_failed || task->is_cut ||
+             (task->started || task->has_failed || task->is_cut || task->was_visited ||
               event->detail == LANEPOOL_POISONED) &&
                  !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
@@ -372,13 +387,14 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->has_failed |= event->detail == LANEPOOL_FAILED;
         break;
     case LANEPOOL_EVENT_RETRY:
-        note(judge, (task->started || task->is_cut) && !task->ended, "a retry without a start");
+        note(judge, (task->started || task->was_visited) && !task->ended,
+             "a retry without a start");
         task->ready = false;
         task->started = false;
         task->has_failed = true;
         break;
     case LANEPOOL_EVENT_PARK: /* its delay may have been cut short */
-        note(judge, task->has_failed || ((task->started || task->is_cut) && !task->ended),
+        note(judge, task->has_failed || ((task->started || task->was_visited) && !task->ended),
              "parked without a start");
         poison(judge, task);
         task->ready = false;

@@ -3,6 +3,7 @@
 
 #include "core/call_record.h"
 #include "core/run.h"
+#include "core/task_check.h"
 #include "lanepool/check.h"
 #include "platform/fiber.h"
 #include "platform/notes.h"
@@ -42,7 +43,8 @@ typedef struct lanepool_i_accesses {
 /* In a task's block. */
 typedef struct access_room {
     long long object;
-    long long visits; /* of a cut: an object of its own */
+    long long visits; /* with visits: an object of its own */
+    bool has_visits;  /* a cut, or a progressive rollup */
     bool is_alone;    /* a barrier, or has its lanes from one */
 } access_room;
 
@@ -87,7 +89,7 @@ static bool wants_check(const lanepool_options *options)
 
 static void init_room(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block)
 {
-    (void)task;
+    room_of(pool, block)->has_visits = lanepool_i_description_has_visits(task);
     room_of(pool, block)->is_alone = false;
 }
 
@@ -96,7 +98,7 @@ static lanepool_status note_submit(lanepool_pool *pool, lanepool_i_thread_record
 {
     (void)record;
     lanepool_i_note_restart(&room_of(pool, block)->object); /* the block may have been another's */
-    if (task->at_lane != NULL)
+    if (lanepool_i_description_has_visits(task))
         lanepool_i_note_restart(&room_of(pool, block)->visits);
     lanepool_i_note_release(&pool->notes.submits);
     return LANEPOOL_OK;
@@ -107,7 +109,7 @@ static void note_start(lanepool_pool *pool, lanepool_i_task *task)
     const access_room *room = room_of(pool, task);
     lanepool_i_note_acquire(&room->object);
     lanepool_i_note_acquire(&pool->notes.controls);
-    if (lanepool_i_task_is_cut(task))
+    if (room->has_visits)
         lanepool_i_note_acquire(&room->visits);
     if (has_rule(pool) || room->is_alone || lanepool_i_task_is_barrier(task))
         lanepool_i_note_acquire(&pool->notes.ends);

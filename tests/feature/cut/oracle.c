@@ -1,6 +1,7 @@
 /*
  * Cuts. Most checks follow from splitting them up, see workload.h: each lane's visit is ordered and
- * excluded like a task of its own, so it sees what the serial run has at the cut's ticket. Here:
+ * excluded like a task of its own, so it sees what the serial run has at the cut's ticket. In a
+ * progressive rollup such a task has the lane until the rollup has ended. Here:
  * how often which call is made, and how the cut ends.
  */
 #include "feature/cut/workload.h"
@@ -90,6 +91,7 @@ static void split_visit(struct oracle_split *split, const struct oracle_log *log
     record->wait_begin = 0;
     atomic_store(&record->detached, false);
     record->has_called = atomic_load(&visit->inside);
+    record->is_held = atomic_load(&visit->is_held);
     if (atomic_load(&visit->calls) > 0) {
         set_called(record, visit);
     } else if (record->call == CALL_RUN) {
@@ -222,7 +224,8 @@ static void check_lane(struct judge *judge, uint32_t cut, uint32_t lane)
     if (calls == 0 && !in_parts && !has_left) {
         judge_blame(&judge->verdict, "a lane of cut %u was not visited", cut);
     }
-    if (record->has_called && !atomic_load(&visit->has_passed) && !has_left) {
+    if (record->has_called && !atomic_load(&visit->has_passed) && !atomic_load(&visit->is_held) &&
+        !has_left) {
         judge_blame(&judge->verdict, "the function of cut %u was called without a visit", cut);
     }
     if (calls > 0 && visit->ticket != record->ticket) {

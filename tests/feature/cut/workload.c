@@ -83,7 +83,7 @@ static void change_modes(struct workload_task *task, bool shares)
 
 /* A cut whose visits fail may be ended between two attempts; its future says how. A test's build
  * does not call back for cancelled cuts by itself. */
-static void make_cut(struct workload_task *task, struct choices *choices)
+static void make_cut(struct workload_task *task, bool waits_at_poison, struct choices *choices)
 {
     task->is_cut = true;
     task->has_cancelled = true;
@@ -95,6 +95,7 @@ static void make_cut(struct workload_task *task, struct choices *choices)
         task->visits_fail = choose(choices, 1 + task->fails);
     }
     task->has_future |= task->visits_fail > 0;
+    task->holds_lanes = waits_at_poison && chance(choices, 3);
 }
 
 static void draw_series(struct workload *workload, uint32_t series, struct choices *choices)
@@ -134,7 +135,9 @@ static void draw(struct workload *workload, struct choices *choices)
 
         if (workload->tasks[i].series == WORKLOAD_NONE && can_be_cut(workload, i) &&
             chance(choices, is_wide ? 2 : 6)) {
-            make_cut(&workload->tasks[i], choices);
+            make_cut(&workload->tasks[i],
+                     workload_policy_of(workload, i)->at_poison == LANEPOOL_AT_POISON_WAIT,
+                     choices);
         }
     }
     for (uint32_t i = 0; i < workload->series_count; i++) {
@@ -189,7 +192,7 @@ static void print_params(const struct workload *workload, FILE *out)
 static void print_task(const struct workload_task *task, FILE *out)
 {
     if (task->is_cut) {
-        fprintf(out, ", cut");
+        fprintf(out, task->holds_lanes ? ", progressive" : ", cut");
         workload_print_number("of its failed attempts in visits", task->visits_fail, out);
     }
 }
@@ -274,7 +277,7 @@ static void begin_visit(struct task_context *self, lanepool_run *call, uint32_t 
 
     run_expect(self, !atomic_exchange(&visit->inside, true), "two visits of one lane overlap");
     run_expect(self,
-               !atomic_load(&visit->has_passed) &&
+               !atomic_load(&visit->has_passed) && !atomic_load(&visit->is_held) &&
                    !oracle_misses(log, self->run->workload, self->task, claim.key),
                "a lane is visited after its cut has left it");
     run_expect(self,
@@ -357,7 +360,7 @@ static bool end_visit(struct task_context *self, uint32_t lane)
     atomic_store(&visit->end, stamp);
     set_latest(&record_of(self)->attempt_end, stamp);
     set_latest(&record_of(self)->returned_at, stamp);
-    atomic_store(&visit->has_passed, !fails);
+    atomic_store(what_of(self)->holds_lanes ? &visit->is_held : &visit->has_passed, !fails);
     atomic_store(&visit->inside, false);
     return fails;
 }
@@ -422,12 +425,16 @@ static void check_all_passed(const struct task_context *self)
 
     for (uint32_t lane = 0; lane < what_of(self)->merged_count; lane++) {
         const struct oracle_lane_visit *visit = visit_of(self, lane);
-        bool has_left =
-            oracle_misses(run->log, run->workload, self->task, what_of(self)->merged[lane].key);
+        struct workload_claim claim = what_of(self)->merged[lane];
+        bool has_left = oracle_misses(run->log, run->workload, self->task, claim.key);
+        bool is_held = atomic_load(&visit->is_held);
 
         run_expect(self,
-                   (atomic_load(&visit->has_passed) && !atomic_load(&visit->inside)) || has_left,
+                   ((atomic_load(&visit->has_passed) || is_held) && !atomic_load(&visit->inside)) ||
+                       has_left,
                    "a cut's function is called before its last visit");
+        run_expect(self, !is_held || visit->left == oracle_read_key(run->log, claim),
+                   "a key was changed while a progressive rollup had its lane");
     }
 }
 
@@ -439,8 +446,11 @@ bool workload_begin_body_of_cut(struct task_context *self, lanepool_run *call)
 
     note_left_lanes(self);
     check_all_passed(self);
-    run_expect(self, atomic_load(&record->parts) == 0 && lanepool_run_claim_count(call) == 0,
-               "the function of a cut has claims");
+    run_expect(self,
+               atomic_load(&record->parts) == 0 &&
+                   lanepool_run_claim_count(call) ==
+                       (what_of(self)->holds_lanes ? what_of(self)->merged_count : 0),
+               "the function of a cut has other claims than it should");
     run_expect(self, atomic_load(&self->failed_checks) >= atomic_load(&self->failed_in_visits),
                "checks in visits do not fail");
     begin_attempt(self, call, stamp);
@@ -485,7 +495,9 @@ static void note_error(struct task_context *context, const lanepool_error *error
 
 static void describe(const struct task_context *context, lanepool_task *task)
 {
-    task->at_lane = workload_is_cut(context->run->workload, context->task) ? visit_lane : NULL;
+    if (workload_is_cut(context->run->workload, context->task)) {
+        *(what_of(context)->holds_lanes ? &task->at_grant : &task->at_lane) = visit_lane;
+    }
 }
 
 /* --- the log --- */

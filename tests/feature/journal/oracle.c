@@ -44,7 +44,7 @@ static void check_entries(struct judge *judge)
                                 : "task %u has not run, and has an entry",
                         i);
         }
-        if (workload_is_cut(judge->workload, i)) {
+        if (workload_is_cut(judge->workload, i) && !workload_holds_lanes(judge->workload, i)) {
             check_visit_entries(judge, i);
         }
     }

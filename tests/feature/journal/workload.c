@@ -158,6 +158,24 @@ static void check_visit_entry(struct run *run, struct task_context *context,
                "what a visit has written is not the state of a serial run");
 }
 
+/* The single entry of a progressive rollup stands for all visits that were made. */
+static void replay_visits(struct run *run, struct task_context *context)
+{
+    struct oracle_log *serial = &run->log->journal->serial;
+
+    for (uint32_t lane = 0; lane < what_of(context)->merged_count; lane++) {
+        const struct oracle_lane_visit *visit =
+            oracle_visit_of(run->log, run->workload, context->task, lane);
+
+        if (atomic_load(&visit->calls) > 0) {
+            (void)oracle_touch_lane(serial, run->workload, context->task, lane);
+            run_expect(context,
+                       oracle_read_key(serial, what_of(context)->merged[lane]) == visit->left,
+                       "what a progressive rollup has written is not the state of a serial run");
+        }
+    }
+}
+
 static void check_entry(struct run *run, const lanepool_journal_entry *entry)
 {
     struct task_context *context = context_of(run->log->journal, entry);
@@ -176,7 +194,9 @@ static void check_entry(struct run *run, const lanepool_journal_entry *entry)
     }
     run_expect(context, entry->is_part || !of_lane, "the entry of a lane is not marked as a part");
     *(of_lane ? &record->part_number : &record->entry_number) = entry->number;
-    if (workload_has_claims(run->workload) && !is_cut) {
+    if (is_cut && what_of(context)->holds_lanes) {
+        replay_visits(run, context);
+    } else if (workload_has_claims(run->workload) && !is_cut) {
         replay_entry(run, context, of_lane);
     }
 }
@@ -270,6 +290,11 @@ void workload_set_record_of_visit(struct task_context *self, lanepool_run *call,
 
     if (journal == NULL) {
         workload_set_record(self, call);
+        return;
+    }
+    if (what_of(self)->holds_lanes) {
+        run_expect(self, lanepool_run_set_record(call, self) == LANEPOOL_UNSUPPORTED,
+                   "a record is set in a visit of a progressive rollup");
         return;
     }
     record = &journal->visits[what_of(self)->first_visit + lane];
