@@ -84,6 +84,7 @@ struct oracle_task {
     size_t body_worker;
     bool has_called;             /* the last attempt has called the function; for a visit that was
                                     split off: it is being made */
+    bool has_passed;             /* for a visit that was split off: the lane has gone on */
     bool is_held;                /* for a visit that was split off: of a progressive rollup, made */
     atomic_uint parts;           /* calls of `cancelled` with IN_PARTS */
     uint64_t part_number;        /* of the journal's entry for the lane that it gave up; 0: none */

@@ -93,8 +93,7 @@ static bool may_keep_its_lane(const struct judge *judge, uint32_t task, uint32_t
 {
     const struct workload_task *what = &judge->workload->tasks[task];
     const struct oracle_task *record = &judge->log->tasks[task];
-    bool has_passed_at_once = atomic_load(&record->attempts) == 1 && record->call == CALL_RUN &&
-                              oracle_when(&record->call_end) == oracle_when(&record->attempt_end);
+    bool has_passed_at_once = atomic_load(&record->attempts) == 1 && record->has_passed;
 
     return what->visit_of != WORKLOAD_NONE &&
            what->visit_of == judge->workload->tasks[other].visit_of && !has_passed_at_once;

@@ -62,6 +62,7 @@ static void set_called(struct oracle_task *record, const struct oracle_lane_visi
     record->worker = visit->worker;
     record->seen = visit->seen;
     if (atomic_load(&visit->has_passed)) {
+        record->has_passed = true;
         atomic_store(&record->call_end, end);
         atomic_store(&record->gave_in_at, 0);
     }

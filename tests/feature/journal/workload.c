@@ -134,6 +134,7 @@ static uint32_t lane_of_entry(const struct run *run, const struct task_context *
     return lane;
 }
 
+/* The fields of the task may just be written by another visit. */
 static void check_visit_entry(struct run *run, struct task_context *context,
                               const lanepool_journal_entry *entry)
 {
@@ -142,6 +143,8 @@ static void check_visit_entry(struct run *run, struct task_context *context,
     struct oracle_lane_visit *visit = oracle_visit_of(run->log, run->workload, context->task, lane);
     struct oracle_log *serial = &run->log->journal->serial;
 
+    run_expect(context, (entry->ticket & TICKET_MASK) == visit->ticket,
+               "the entry of a visit has another ticket");
     run_expect(context, visit->entry_number == 0, "a visit has two entries");
     run_expect(context, atomic_load(&visit->calls) > 0, "a lane without a visit has an entry");
     run_expect(context, atomic_load(&visit->has_passed) == (entry->status == LANEPOOL_OK),
@@ -186,12 +189,12 @@ static void check_entry(struct run *run, const lanepool_journal_entry *entry)
     run_expect(context, entry->number == run->log->journal->next_number++,
                "an entry has another number");
     run_expect(context, record->entry_number == 0, "a task has an entry behind its last one");
-    run_expect(context, record->call == CALL_RUN && (entry->ticket & TICKET_MASK) == record->ticket,
-               "an entry has another ticket than its task");
     if (is_cut && entry->is_part) {
         check_visit_entry(run, context, entry);
         return;
     }
+    run_expect(context, record->call == CALL_RUN && (entry->ticket & TICKET_MASK) == record->ticket,
+               "an entry has another ticket than its task");
     run_expect(context, entry->is_part || !of_lane, "the entry of a lane is not marked as a part");
     *(of_lane ? &record->part_number : &record->entry_number) = entry->number;
     if (is_cut && what_of(context)->holds_lanes) {
