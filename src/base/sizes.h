@@ -21,6 +21,9 @@
 /* A worker with this many ready tasks skips routing, at most PUT_OFF_MAX quanta in a row. */
 #define LANEPOOL_I_ENOUGH_READY 32u
 #define LANEPOOL_I_PUT_OFF_MAX  32u
+/* The quantum where all ready tasks are in one order. */
+#define LANEPOOL_I_ORDER_QUANTUM_TASKS 64u
+#define LANEPOOL_I_ORDER_QUANTUM_NS    ((uint64_t)1000000)
 /* How long a worker naps that finds nothing to run while the lanes are crowded. */
 #define LANEPOOL_I_NAP_NS ((uint64_t)20000)
 /* The tasks of a batch appended at once. Workers can start on them while the rest is built. */
@@ -77,37 +80,39 @@
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
 
-#define LANEPOOL_I_READY_SLOTS      2u
-#define LANEPOOL_I_TAKE_MAX         2u
-#define LANEPOOL_I_ROUTE_BATCH      2u
-#define LANEPOOL_I_ROUTE_MAX        3u
-#define LANEPOOL_I_ENOUGH_READY     1u
-#define LANEPOOL_I_PUT_OFF_MAX      1u
-#define LANEPOOL_I_NAP_NS           ((uint64_t)20)
-#define LANEPOOL_I_APPEND_BATCH     2u
-#define LANEPOOL_I_FIRE_BATCH       2u
-#define LANEPOOL_I_SEARCH_ROUNDS    1
-#define LANEPOOL_I_SEARCH_PAUSES    0
-#define LANEPOOL_I_SEARCH_NS        ((uint64_t)10)
-#define LANEPOOL_I_LINK_PAUSES      0
-#define LANEPOOL_I_TRY_AGAIN_NS     ((uint64_t)10)
-#define LANEPOOL_I_BLOCK_REGION     ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION      LANEPOOL_SMALL_PAGE
-#define LANEPOOL_I_RESERVE_CHAINS   ((size_t)1)
-#define LANEPOOL_I_TRIM_AFTER_NS    ((uint64_t)200)
-#define LANEPOOL_I_TRIM_REST_MAX_NS ((uint64_t)1600)
-#define LANEPOOL_I_TRIM_BUSY_NS     ((uint64_t)1)
-#define LANEPOOL_I_TRIM_BUSY_PARTS  2
-#define LANEPOOL_I_TRIM_BUCKETS     ((size_t)2)
-#define LANEPOOL_I_QUOTA_STRIPES    ((size_t)2)
-#define LANEPOOL_I_PARKED_CHAINS    ((size_t)2)
-#define LANEPOOL_I_RESERVE_LANES    ((size_t)2)
-#define LANEPOOL_I_LANE_CREDIT      1u
-#define LANEPOOL_I_FIRST_BUCKETS    ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET     (((uint64_t)1 << 40) - 3) /* wraps around soon */
-#define LANEPOOL_I_CLOCK_ANCHORS    ((size_t)2)
-#define LANEPOOL_I_WATCHDOG_MIN_NS  UINT64_C(1)
-#define LANEPOOL_I_DRAIN_BATCH      2u
+#define LANEPOOL_I_READY_SLOTS         2u
+#define LANEPOOL_I_TAKE_MAX            2u
+#define LANEPOOL_I_ROUTE_BATCH         2u
+#define LANEPOOL_I_ROUTE_MAX           3u
+#define LANEPOOL_I_ENOUGH_READY        1u
+#define LANEPOOL_I_PUT_OFF_MAX         1u
+#define LANEPOOL_I_ORDER_QUANTUM_TASKS 4u
+#define LANEPOOL_I_ORDER_QUANTUM_NS    ((uint64_t)200)
+#define LANEPOOL_I_NAP_NS              ((uint64_t)20)
+#define LANEPOOL_I_APPEND_BATCH        2u
+#define LANEPOOL_I_FIRE_BATCH          2u
+#define LANEPOOL_I_SEARCH_ROUNDS       1
+#define LANEPOOL_I_SEARCH_PAUSES       0
+#define LANEPOOL_I_SEARCH_NS           ((uint64_t)10)
+#define LANEPOOL_I_LINK_PAUSES         0
+#define LANEPOOL_I_TRY_AGAIN_NS        ((uint64_t)10)
+#define LANEPOOL_I_BLOCK_REGION        ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION         LANEPOOL_SMALL_PAGE
+#define LANEPOOL_I_RESERVE_CHAINS      ((size_t)1)
+#define LANEPOOL_I_TRIM_AFTER_NS       ((uint64_t)200)
+#define LANEPOOL_I_TRIM_REST_MAX_NS    ((uint64_t)1600)
+#define LANEPOOL_I_TRIM_BUSY_NS        ((uint64_t)1)
+#define LANEPOOL_I_TRIM_BUSY_PARTS     2
+#define LANEPOOL_I_TRIM_BUCKETS        ((size_t)2)
+#define LANEPOOL_I_QUOTA_STRIPES       ((size_t)2)
+#define LANEPOOL_I_PARKED_CHAINS       ((size_t)2)
+#define LANEPOOL_I_RESERVE_LANES       ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT         1u
+#define LANEPOOL_I_FIRST_BUCKETS       ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET        (((uint64_t)1 << 40) - 3) /* wraps around soon */
+#define LANEPOOL_I_CLOCK_ANCHORS       ((size_t)2)
+#define LANEPOOL_I_WATCHDOG_MIN_NS     UINT64_C(1)
+#define LANEPOOL_I_DRAIN_BATCH         2u
 
 #endif
 

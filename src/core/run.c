@@ -211,6 +211,23 @@ static inline void attend_at_new_epoch(lanepool_pool *pool, lanepool_i_thread_re
     record->epoch = epoch;
 }
 
+/* With one order of all ready tasks, the worker publishes the tasks when it chooses the next one.
+ */
+static void pass_ready_on(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_tasks *ready)
+{
+    if (!lanepool_i_worker_is_in_order(worker) || pool->rule->reap != NULL ||
+        lanepool_i_waits_have_callers(&pool->waits))
+        lanepool_i_router_put_ready(pool, worker->record, ready);
+    else
+        worker->kept = *ready;
+}
+
+static lanepool_i_task *find_next(lanepool_i_worker *worker)
+{
+    return lanepool_i_worker_is_in_order(worker) ? lanepool_i_worker_next_in_order(worker)
+                                                 : lanepool_i_worker_next(worker);
+}
+
 /* Returns the next task for this worker out of those that became ready, and puts the others into a
  * ready ring. Returns NULL if none became ready, or the quantum of this chain is over. */
 static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i_worker *worker,
@@ -230,7 +247,7 @@ static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i
     if (may_any_worker_run(grants.ready.first) && may_continue_chain(pool, worker, ran, since_ns))
         task = lanepool_i_tasks_take(&grants.ready);
     if (grants.ready.count > 0)
-        lanepool_i_router_put_ready(pool, record, &grants.ready);
+        pass_ready_on(pool, worker, &grants.ready);
     return task;
 }
 
@@ -242,7 +259,7 @@ void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepo
         uint64_t since_ns = worker->now_ns;
         for (uint32_t ran = 1; task != NULL; ran++)
             task = run_and_pick_next(pool, worker, task, ran, since_ns);
-        task = returns_after_chain ? NULL : lanepool_i_worker_next(worker);
+        task = returns_after_chain ? NULL : find_next(worker);
     }
 }
 

@@ -50,6 +50,7 @@ static void append_delayed(lanepool_pool *pool, lanepool_i_thread_record *record
              task = load_relaxed(&task->next))
             lanepool_i_trace(record->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
     (void)lanepool_i_inbox_append(&pool->router.inbox, tasks->first, tasks->last, NULL);
+    lanepool_i_workers_urge(&pool->workers, LANEPOOL_I_MOST_URGENT);
 }
 
 /* References the future: once appended, the task may end and drop its own reference. */

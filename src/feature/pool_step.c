@@ -69,9 +69,9 @@ static uint64_t draw_locked(lanepool_i_driver *driver, uint64_t count)
 
 static uint64_t draw_number(struct steps *steps, uint64_t count)
 {
-    lanepool_i_mutex_lock(&steps->pool->workers.overflow_lock);
+    lanepool_i_word_lock_lock(&steps->pool->workers.overflow_lock);
     uint64_t drawn = draw_locked(&steps->driver, count);
-    lanepool_i_mutex_unlock(&steps->pool->workers.overflow_lock);
+    lanepool_i_word_lock_unlock(&steps->pool->workers.overflow_lock);
     return drawn;
 }
 
@@ -132,8 +132,9 @@ static void add_by_ticket(lanepool_i_ready_order *order, lanepool_i_tasks *ready
         put_behind(&steps->ready, find_before(&steps->ready, lanepool_i_task_ticket(task)), task);
 }
 
-static lanepool_i_task *take_drawn(lanepool_i_ready_order *order)
+static lanepool_i_task *take_drawn(lanepool_i_ready_order *order, uint32_t urgent)
 {
+    (void)urgent;
     struct steps *steps = (struct steps *)order;
     if (steps->ready.count == 0)
         return NULL;

@@ -41,9 +41,9 @@ static void add_ready_task(lanepool_i_task *block, void *context)
 static void copy_overflow(lanepool_i_census *census)
 {
     lanepool_i_workers *workers = &census->pool->workers;
-    lanepool_i_mutex_lock(&workers->overflow_lock);
+    lanepool_i_word_lock_lock(&workers->overflow_lock);
     lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
-    lanepool_i_mutex_unlock(&workers->overflow_lock);
+    lanepool_i_word_lock_unlock(&workers->overflow_lock);
 }
 
 /* Copies the ready tasks that their callers and pumps will run. */

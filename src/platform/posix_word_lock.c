@@ -23,6 +23,9 @@
 
 enum { FREE, TAKEN, TAKEN_AWAITED };
 
+/* How often a thread tries to take a lock before it sleeps. */
+enum { TRIES = 30 };
+
 /* The program must not see the system calls of a lock in its `errno`. */
 static void call_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
@@ -49,8 +52,21 @@ static bool try_to_lock(_Atomic uint32_t *word)
                                                    memory_order_relaxed);
 }
 
+/* Most holders leave the lock sooner than a thread falls asleep. */
+static bool try_for_a_while(_Atomic uint32_t *word)
+{
+    for (int i = 0; i < TRIES; i++) {
+        lanepool_i_pause();
+        if (atomic_load_explicit(word, memory_order_relaxed) == FREE && try_to_lock(word))
+            return true;
+    }
+    return false;
+}
+
 static __attribute__((noinline)) void lock_slowly(_Atomic uint32_t *word)
 {
+    if (try_for_a_while(word))
+        return;
     while (atomic_exchange_explicit(word, TAKEN_AWAITED, memory_order_acquire) != FREE)
         call_futex(word, FUTEX_WAIT, TAKEN_AWAITED);
 }

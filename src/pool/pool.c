@@ -47,16 +47,27 @@ static bool init_worker_records(lanepool_pool *pool)
     return true;
 }
 
-/* With one order for all workers there is no quantum: a worker checks for other work after each
- * task. With lanes for workers there are no chains: another worker may have to run the next task.
- */
+/* With one order for all workers there are no chains, and the options do not decide the quantum. A
+ * pool without threads then has none: its worker checks for other work after each task. With lanes
+ * for workers there are no chains: another worker may have to run the next task. */
+static void init_quantum(lanepool_pool *pool)
+{
+    const lanepool_options *options = &pool->options;
+    lanepool_i_workers *workers = &pool->workers;
+    workers->quantum_tasks = options->quantum_tasks;
+    workers->quantum_ns = options->quantum_ns;
+    workers->chain_tasks = options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
+    if (workers->order == NULL)
+        return;
+    workers->quantum_tasks = pool->driver != NULL ? 0 : LANEPOOL_I_ORDER_QUANTUM_TASKS;
+    workers->quantum_ns = LANEPOOL_I_ORDER_QUANTUM_NS;
+    workers->chain_tasks = 0;
+}
+
 static bool init_workers(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
-    pool->workers.quantum_tasks = pool->workers.order != NULL ? 0 : options->quantum_tasks;
-    pool->workers.chain_tasks =
-        options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
-    pool->workers.quantum_ns = options->quantum_ns;
+    init_quantum(pool);
     pool->workers.search_ns = options->search_ns;
     pool->workers.idle_ns = options->worker_idle_ns;
     pool->workers.stack_size = options->worker_stack_size;

@@ -91,12 +91,25 @@ static bool pool_work_is_crowded(void *owner)
 /* In one order for all workers, a worker is to choose among everything accepted before. Another
  * thread may have stopped at a missing link that is made by now. No thread would route behind it
  * before this worker has run all ready tasks, so that is checked here, too. */
-static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
+static void pool_work_route_all(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     if (lanepool_i_router_may_have_work(&pool->router) ||
         lanepool_i_inbox_is_half_linked(&pool->router.inbox))
         lanepool_i_router_try_route_all(pool, worker->record);
+}
+
+static void pool_work_ready_left(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_sleepers_wake(&pool->workers.sleepers);
+    lanepool_i_router_wake_waits_if_busy(pool);
+}
+
+static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    pool_work_route_all(owner, worker);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
@@ -268,15 +281,17 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
     .may_trim = lanepool_i_pool_may_trim, .trim_asleep = lanepool_i_pool_trim_asleep,           \
     .trim_busy = lanepool_i_pool_trim_busy, .end_abandoned = pool_work_end_abandoned,           \
     .end = pool_work_end_thread
+#define IN_ONE_ORDER .route_all = pool_work_route_all, .ready_left = pool_work_ready_left
 #define ELASTIC                                                              \
     .worker_leaves = pool_work_leave, .worker_returns = pool_work_come_back, \
     .start = pool_work_start_absent
 
 static const lanepool_i_work fixed_work = { WORK(pool_work_bring_ready) };
-static const lanepool_i_work fixed_work_in_one_order = { WORK(pool_work_bring_all_ready) };
+static const lanepool_i_work fixed_work_in_one_order = { WORK(pool_work_bring_all_ready),
+                                                         IN_ONE_ORDER };
 static const lanepool_i_work elastic_work = { WORK(pool_work_retry_and_bring_ready), ELASTIC };
 static const lanepool_i_work elastic_work_in_one_order = { WORK(pool_work_retry_and_bring_all),
-                                                           ELASTIC };
+                                                           ELASTIC, IN_ONE_ORDER };
 
 static const lanepool_i_work stepped_work = { WORK(pool_work_draw_and_bring_ready),
                                               .worker_leaves = pool_work_end_step,

@@ -170,6 +170,14 @@ static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
     return !inbox->is_half_linked && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));
 }
 
+/* Returns true if nothing was appended since the role's holder last took all, and it has left
+ * nothing. Role's holder only. */
+static inline bool lanepool_i_inbox_is_empty(const lanepool_i_inbox *inbox)
+{
+    const lanepool_i_task *tail = load_seq(&inbox->tail);
+    return inbox->next == NULL && (tail == NULL || tail == LANEPOOL_I_INBOX_CLOSED);
+}
+
 /* Returns true if the last holder stopped at a missing link. Only a holder of the role can find out
  * whether the link has been made since. */
 static inline bool lanepool_i_inbox_is_half_linked(const lanepool_i_inbox *inbox)

@@ -277,17 +277,29 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_role_give_back(pool, record);
 }
 
+/* worker_order.c tells why the tail is read. */
+static void begin_urgency(lanepool_pool *pool)
+{
+    exchange_seq(&pool->workers.urgent, 0);
+    (void)lanepool_i_inbox_is_empty(&pool->router.inbox);
+}
+
 /* Empties the inbox at most twice: submitters could keep a longer loop running for ever. */
 void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_i_inbox *inbox = &pool->router.inbox;
     int emptied = 0;
+    bool has_more;
     if (!lanepool_i_role_try(&pool->router))
         return;
+    begin_urgency(pool);
     do {
         lanepool_i_router_route(pool, record);
         emptied += inbox->next == NULL;
-    } while (emptied < 2 && lanepool_i_inbox_more(inbox));
+        has_more = lanepool_i_inbox_more(inbox);
+    } while (emptied < 2 && has_more);
+    if (!has_more && !lanepool_i_inbox_is_empty(inbox))
+        lanepool_i_workers_urge(&pool->workers, LANEPOOL_I_MOST_URGENT);
     lanepool_i_role_give_back(pool, record);
 }
 
@@ -326,6 +338,10 @@ static __attribute__((noinline)) void route_and_wake(lanepool_pool *pool,
 void lanepool_i_router_after_append(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_i_sleepers *sleepers = &pool->workers.sleepers;
+    if (__builtin_expect(record->urgent != 0, 0)) {
+        lanepool_i_workers_urge(&pool->workers, record->urgent);
+        record->urgent = 0;
+    }
     uint64_t seen = lanepool_i_sleepers_load(sleepers);
     if (pool->submitter_routes || lanepool_i_sleepers_sleeping(seen) == sleepers->sleeper_count)
         route_and_wake(pool, record);
@@ -340,6 +356,7 @@ bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *recor
     store_relaxed(&node->word, LANEPOOL_I_MESSAGE);
     if (!lanepool_i_inbox_append(&pool->router.inbox, node, node, NULL))
         return false;
+    lanepool_i_workers_urge(&pool->workers, LANEPOOL_I_MOST_URGENT);
     if (record != NULL)
         lanepool_i_router_after_append(pool, record);
     else
@@ -378,6 +395,12 @@ pin_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record, lane
         lanepool_i_workers_pin(&pool->workers, pool->rule->worker_of(pool, record, task), task);
 }
 
+void lanepool_i_router_wake_waits_if_busy(lanepool_pool *pool)
+{
+    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
 void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record,
                                       lanepool_i_tasks *ready)
 {
@@ -389,8 +412,7 @@ void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thre
     size_t index =
         is_worker ? record->worker->index : lanepool_i_workers_least_loaded(&pool->workers);
     lanepool_i_workers_put(&pool->workers, index, ready);
-    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    lanepool_i_router_wake_waits_if_busy(pool);
 }
 
 void lanepool_i_router_pass_on(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -143,6 +143,9 @@ void lanepool_i_router_pass_on(lanepool_pool *pool, lanepool_i_thread_record *re
  * the workers. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_tasks *ready);
+/* Any thread that has published ready tasks: wakes the waits inside tasks if all workers are inside
+ * tasks. */
+void lanepool_i_router_wake_waits_if_busy(lanepool_pool *pool);
 /* Any thread, with its record or NULL: gives tasks that are counted as ready to the workers. If all
  * workers are inside tasks, wakes the waits there: one of them may need such a task. */
 void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record,

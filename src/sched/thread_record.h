@@ -38,6 +38,7 @@ struct lanepool_i_thread_record {
     uint64_t lane_credits;              /* T: in place of `admitted`, in a pool with lane limits */
     lanepool_i_charge charge;           /* T: of the task being submitted, until built */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; never dereferenced */
+    uint32_t urgent;                    /* T: of the tasks built since its last append; worker.h */
     lanepool_run *run;                  /* T: the innermost call of a task of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: tasks being called, innermost first */
     uint32_t callbacks;                 /* T: depth of the pool's other callbacks */

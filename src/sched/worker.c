@@ -19,26 +19,26 @@ void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
 
 static void put_into_overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
-    lanepool_i_mutex_lock(&workers->overflow_lock);
+    lanepool_i_word_lock_lock(&workers->overflow_lock);
     size_t count = load_relaxed(&workers->overflow_count) + ready->count;
     if (workers->order != NULL)
         workers->order->add(workers->order, ready);
     while (ready->count > 0)
         lanepool_i_tasks_add(&workers->overflow, lanepool_i_tasks_take(ready));
     store_seq(&workers->overflow_count, count);
-    lanepool_i_mutex_unlock(&workers->overflow_lock);
+    lanepool_i_word_lock_unlock(&workers->overflow_lock);
 }
 
 static lanepool_i_task *take_overflow(lanepool_i_workers *workers)
 {
     if (load_relaxed(&workers->overflow_count) == 0)
         return NULL;
-    lanepool_i_mutex_lock(&workers->overflow_lock);
-    lanepool_i_task *task = workers->order != NULL ? workers->order->take(workers->order)
+    lanepool_i_word_lock_lock(&workers->overflow_lock);
+    lanepool_i_task *task = workers->order != NULL ? workers->order->take(workers->order, 0)
                                                    : lanepool_i_tasks_take(&workers->overflow);
     store_relaxed(&workers->overflow_count,
                   load_relaxed(&workers->overflow_count) - (task != NULL));
-    lanepool_i_mutex_unlock(&workers->overflow_lock);
+    lanepool_i_word_lock_unlock(&workers->overflow_lock);
     return task;
 }
 
@@ -242,6 +242,8 @@ static lanepool_i_task *find_task(lanepool_i_worker *worker)
         workers->work->bring_ready(workers->owner, worker);
         return NULL;
     }
+    if (lanepool_i_worker_is_in_order(worker))
+        return lanepool_i_worker_find_in_order(worker);
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL) {
         task = take_pinned_unless_halted(worker);

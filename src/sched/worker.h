@@ -37,7 +37,8 @@
  * (lanepool_i_worker_step()). The worker counts as busy all the time, and never sleeps.
  *
  * A feature may keep the ready tasks in an order of its own (lanepool_i_ready_order). Then all of
- * them are in the overflow list, and the rings take none. A worker looks around after each task.
+ * them are in the overflow list, and the rings take none. After each task a worker chooses anew
+ * (worker_order.c).
  */
 #ifndef LANEPOOL_SRC_SCHED_WORKER_H
 #define LANEPOOL_SRC_SCHED_WORKER_H
@@ -53,8 +54,9 @@ typedef struct lanepool_i_ready_order lanepool_i_ready_order;
 struct lanepool_i_ready_order {
     /* Takes all tasks over. */
     void (*add)(lanepool_i_ready_order *order, lanepool_i_tasks *ready);
-    /* Takes the first task out. Returns NULL if there is none. */
-    lanepool_i_task *(*take)(lanepool_i_ready_order *order);
+    /* Takes the first task out. Returns NULL if there is none, or if a task of this urgency would
+     * precede it (`urgent`, below). */
+    lanepool_i_task *(*take)(lanepool_i_ready_order *order, uint32_t urgent);
     /* Calls `found` for each task. */
     void (*each)(lanepool_i_ready_order *order, void (*found)(lanepool_i_task *task, void *context),
                  void *context);
@@ -72,6 +74,11 @@ typedef struct lanepool_i_work {
     void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
     /* Brings ready tasks into the worker's ring, if there are tasks to route. */
     void (*bring_ready)(void *owner, lanepool_i_worker *worker);
+    /* Routes all that was accepted, and nothing else. NULL unless the workers choose tasks in one
+     * order. */
+    void (*route_all)(void *owner, lanepool_i_worker *worker);
+    /* With `route_all`: this worker has published ready tasks, and has left some of them. */
+    void (*ready_left)(void *owner);
     /* Returns true if the lanes are crowded (router.h) and the worker could route more. */
     bool (*is_crowded)(void *owner);
     /* Returns true if `bring_ready` would find something, in the total order of seq_cst operations.
@@ -110,6 +117,7 @@ struct lanepool_i_worker {
     void *record;                                                /* I: the owner's thread record */
     lanepool_i_ring *ring;                                       /* I: its events, or NULL */
     void *context;                     /* W: the program's, for the worker's tasks */
+    lanepool_i_tasks kept;             /* W: made ready by its last task, and not published yet */
     uint32_t ran;                      /* W: tasks run since it last looked around */
     uint64_t quantum_start_ns;         /* W: when it last looked around */
     uint64_t now_ns;                   /* W: when it last ran a task or slept */
@@ -148,11 +156,17 @@ struct lanepool_i_workers {
     const lanepool_i_work *work; /* I */
     void *owner;                 /* I */
     _Atomic uint32_t halt;       /* A: HALT_ bits; 0 while tasks are run */
-    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex overflow_lock; /* P */
-    lanepool_i_tasks overflow;                                      /* P */
+    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_word_lock overflow_lock; /* P */
+    lanepool_i_tasks overflow;                                          /* P */
     lanepool_i_ready_order *order; /* I: replaces `overflow`, or NULL */
     _Atomic size_t overflow_count; /* A: P writes */
+    /* A: with `order`: one more than the highest priority among the accepted tasks that may not be
+     * routed yet, or 0 if none of them has a priority; see worker_order.c. */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint32_t urgent;
 };
+
+/* As urgent as a task can be. */
+#define LANEPOOL_I_MOST_URGENT (LANEPOOL_PRIORITY_MAX + 1)
 
 /* The worker's loop: finds tasks and runs them until the workers stop, or the worker leaves. */
 void lanepool_i_worker_run_loop(lanepool_i_worker *worker);
@@ -229,6 +243,24 @@ static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
     if (lanepool_i_worker_quantum_is_over(worker) || load_relaxed(&workers->overflow_count) != 0)
         return NULL;
     return lanepool_i_worker_unless_halted(worker, lanepool_i_ready_ring_take(&worker->queue));
+}
+
+/* Finds the next task of a worker that has run one, where all ready tasks are in one order.
+ * Publishes the kept tasks first. Returns NULL if the worker must look around, or stop. */
+lanepool_i_task *lanepool_i_worker_next_in_order(lanepool_i_worker *worker);
+/* Finds a task for a worker that keeps none. Looks around once a quantum. */
+lanepool_i_task *lanepool_i_worker_find_in_order(lanepool_i_worker *worker);
+static inline bool lanepool_i_worker_is_in_order(const lanepool_i_worker *worker)
+{
+    return worker->workers->work->route_all != NULL;
+}
+
+/* After an append, with the highest urgency of the appended tasks. Any thread. */
+static inline void lanepool_i_workers_urge(lanepool_i_workers *workers, uint32_t urgent)
+{
+    uint32_t found = load_seq(&workers->urgent);
+    while (found < urgent && !cas_seq(&workers->urgent, &found, urgent))
+        continue;
 }
 
 /* Puts ready tasks into worker `index`'s ring and the rest into the overflow list, then applies the

@@ -72,11 +72,11 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
     workers->all = lanepool_i_memory_alloc(worker_count * sizeof *workers->all);
     if (workers->all == NULL)
         return false;
-    if (!lanepool_i_mutex_init(&workers->overflow_lock, LANEPOOL_I_LOCK_OVERFLOW))
-        goto free_workers;
+    atomic_init(&workers->urgent, 0);
+    lanepool_i_word_lock_init(&workers->overflow_lock, LANEPOOL_I_LOCK_OVERFLOW);
     if (!lanepool_i_sleepers_init(&workers->sleepers, worker_count, resident, start_absent_worker,
                                   workers))
-        goto fini_lock;
+        goto free_workers;
     for (size_t i = 0; i < worker_count; i++) {
         lanepool_i_worker *worker = &workers->all[i];
         lanepool_i_ready_ring_init(&worker->queue, workers->order == NULL);
@@ -85,6 +85,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->record = NULL;
         worker->ring = NULL;
         worker->context = NULL;
+        worker->kept = (lanepool_i_tasks){ NULL, NULL, 0 };
         worker->ran = 0;
         worker->quantum_start_ns = 0;
         worker->now_ns = 0;
@@ -104,8 +105,6 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         atomic_init(&worker->stolen, 0);
     }
     return true;
-fini_lock:
-    lanepool_i_mutex_fini(&workers->overflow_lock);
 free_workers:
     lanepool_i_memory_free(workers->all);
     return false;
@@ -114,7 +113,6 @@ free_workers:
 void lanepool_i_workers_fini(lanepool_i_workers *workers)
 {
     lanepool_i_sleepers_fini(&workers->sleepers);
-    lanepool_i_mutex_fini(&workers->overflow_lock);
     lanepool_i_memory_free(workers->all);
 }
 

@@ -66,12 +66,12 @@ static uint64_t rank_clock_now(const lanepool_pool *pool)
 
 static void lock_ranks(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->workers.overflow_lock);
+    lanepool_i_word_lock_lock(&pool->workers.overflow_lock);
 }
 
 static void unlock_ranks(lanepool_pool *pool)
 {
-    lanepool_i_mutex_unlock(&pool->workers.overflow_lock);
+    lanepool_i_word_lock_unlock(&pool->workers.overflow_lock);
 }
 
 /* --- links --- */
@@ -376,16 +376,17 @@ static void add_by_level(lanepool_i_ready_order *order, lanepool_i_tasks *ready)
                                       now_ns);
 }
 
-static lanepool_i_task *take_highest(lanepool_i_ready_order *order)
+static lanepool_i_task *take_highest(lanepool_i_ready_order *order, uint32_t urgent)
 {
     struct priorities *priorities = (struct priorities *)order;
-    return lanepool_i_priority_queue_take(&priorities->queue, lanepool_i_clock_coarse());
+    return lanepool_i_priority_queue_take(&priorities->queue, lanepool_i_clock_coarse(), urgent);
 }
 
 /* In a pool without threads, any task of the highest level: with several workers, each of them
  * might have become ready first. */
-static lanepool_i_task *draw_highest(lanepool_i_ready_order *order)
+static lanepool_i_task *draw_highest(lanepool_i_ready_order *order, uint32_t urgent)
 {
+    (void)urgent;
     struct priorities *priorities = (struct priorities *)order;
     return lanepool_i_priority_queue_draw(&priorities->queue, priorities->pool->driver);
 }
@@ -427,6 +428,17 @@ static void init_rank(lanepool_pool *pool, const lanepool_task *task, lanepool_i
         lanepool_i_rank_wide(rank)->task = block;
 }
 
+/* A task without a priority cannot precede a ready one. */
+static lanepool_status note_urgency(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    const lanepool_task *task, lanepool_i_task *block)
+{
+    (void)pool;
+    (void)block;
+    if (task->priority > 0 && record->urgent <= task->priority)
+        record->urgent = task->priority + 1;
+    return LANEPOOL_OK;
+}
+
 const lanepool_i_feature lanepool_i_feature_priority = {
     .is_wanted = has_priorities,
     .offer = LANEPOOL_I_PRIORITIES,
@@ -437,6 +449,7 @@ const lanepool_i_feature lanepool_i_feature_priority = {
     .has_plain_room = true,
     .is_plain_room_behind = true,
     .init_room = init_rank,
+    .build = note_urgency,
     .place = link_task,
     .leave = unlink_task,
     .leave_entry = unlink_entry,

@@ -16,6 +16,7 @@ static void link_last(lanepool_i_priority_queue *queue, lanepool_i_rank *rank, u
     else
         queue->lists[level].first = rank;
     queue->lists[level].last = rank;
+    queue->levels |= 1u << level;
     queue->count++;
 }
 
@@ -29,6 +30,8 @@ static void unlink_ready(lanepool_i_priority_queue *queue, lanepool_i_rank *rank
         rank->next->before = rank->before;
     else
         queue->lists[rank->standing].last = rank->before;
+    if (queue->lists[rank->standing].first == NULL)
+        queue->levels &= ~(1u << rank->standing);
     rank->is_ready = false;
     queue->count--;
 }
@@ -44,6 +47,7 @@ void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_
  * task rises twice; its time starts anew. */
 static void raise_aged(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
+    queue->checked_ns = now_ns;
     for (uint8_t level = LANEPOOL_PRIORITY_MAX; level-- > 0;) {
         lanepool_i_rank *rank = queue->lists[level].first;
         while (rank != NULL && now_ns - rank->since_ns >= queue->age_ns) {
@@ -57,19 +61,19 @@ static void raise_aged(lanepool_i_priority_queue *queue, uint64_t now_ns)
 /* There is one. */
 static lanepool_i_rank *find_first(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
-    if (queue->age_ns != LANEPOOL_FOREVER)
+    if (queue->age_ns != LANEPOOL_FOREVER && queue->checked_ns != now_ns)
         raise_aged(queue, now_ns);
-    size_t level = LANEPOOL_PRIORITY_MAX;
-    while (queue->lists[level].first == NULL)
-        level--;
-    return queue->lists[level].first;
+    return queue->lists[31 - __builtin_clz(queue->levels)].first;
 }
 
-lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns)
+lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns,
+                                                uint32_t urgent)
 {
     if (queue->count == 0)
         return NULL;
     lanepool_i_rank *rank = find_first(queue, now_ns);
+    if (rank->standing + 1u < urgent)
+        return NULL;
     unlink_ready(queue, rank);
     return lanepool_i_rank_task(rank);
 }

@@ -12,8 +12,11 @@
  * its age, and a task of priority p is at the top level after at most (max - p) * (age + d). From
  * then on no task that becomes ready later is taken before it.
  *
- * The overflow list's lock guards everything. Adding and raising are O(1). Taking is O(levels),
- * plus O(1) for each task that rises; a task rises seven times at most.
+ * The ages are checked once for each moment of the clock.
+ *
+ * The overflow list's lock guards everything. Adding and raising are O(1). Taking is O(1), plus
+ * O(levels) for each moment of the clock, and O(1) for each task that rises; a task rises seven
+ * times at most.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
 #define LANEPOOL_SRC_FEATURE_PRIORITY_PRIORITY_QUEUE_H
@@ -28,6 +31,8 @@ typedef struct lanepool_i_priority_queue {
         lanepool_i_rank *last;
     } lists[LANEPOOL_I_LEVELS]; /* P */
     size_t count;               /* P */
+    uint32_t levels;            /* P: a bit for each level that has a task */
+    uint64_t checked_ns;        /* P: when the ages were last checked */
     uint64_t age_ns;            /* I: LANEPOOL_FOREVER: no task rises by waiting */
 } lanepool_i_priority_queue;    /* all zero but for the age: empty */
 
@@ -35,8 +40,10 @@ typedef struct lanepool_i_priority_queue {
 void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                    uint64_t now_ns);
 /* Takes the first task of the highest level. With a driver, takes one that the driver draws from
- * that level. Returns NULL if there is none. */
-lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns);
+ * that level. Returns NULL if there is none, or if a task of this urgency (sched/worker.h) would
+ * precede it. */
+lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns,
+                                                uint32_t urgent);
 lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue,
                                                 lanepool_i_driver *driver);
 /* Sets the task's level, which must be higher than before. */

@@ -102,7 +102,7 @@ static struct entry *take(struct round *round)
             first = entry;
         }
     }
-    expect(lanepool_i_priority_queue_take(&round->levels, round->now) ==
+    expect(lanepool_i_priority_queue_take(&round->levels, round->now, 0) ==
            (first != NULL ? &first->task : NULL));
     if (first != NULL) {
         first->ready = false;
@@ -171,10 +171,10 @@ Test(priority, a_task_that_is_put_back_keeps_how_high_it_had_risen)
     lanepool_i_rank_init(&low.rank, 0, false);
     lanepool_i_rank_init(&high.rank, 1, false);
     lanepool_i_priority_queue_add(&levels, &low.rank, 1);
-    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE, 0) == &low.task);
     lanepool_i_priority_queue_add(&levels, &low.rank, 1 + AGE);
     lanepool_i_priority_queue_add(&levels, &high.rank, 1 + AGE);
-    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
-    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &high.task);
-    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == NULL);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE, 0) == &low.task);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE, 0) == &high.task);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE, 0) == NULL);
 }

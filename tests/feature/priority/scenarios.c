@@ -100,6 +100,67 @@ SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE)
         EXPECT(scene_before(high, low));
 }
 
+enum { LOWS = 4 };
+
+/* Submits tasks of level 1. Returns when the worker is about to make them ready, and to run one
+ * after the other. */
+static void run_lows(struct scene_task **lows)
+{
+    static const char *const claims[LOWS] = { "A", "B", "C", "D" };
+
+    EXPECT_STATUS(OK, scene_submit(task_of("G", 7, 5)));
+    for (int i = 0; i < LOWS; i++) {
+        lows[i] = task_of(claims[i], 1, 0);
+        EXPECT_STATUS(OK, scene_submit(lows[i]));
+    }
+    sim_sleep(5);
+}
+
+/* Each choice after both submits had returned has chosen the high task, if it had not run yet. */
+static void expect_at_next_choice(struct scene_task **lows, struct scene_task *high,
+                                  struct scene_task *other)
+{
+    for (int i = 0; i + 1 < LOWS && sim_is_strict(); i++)
+        if (noted_at(&high->submit_end) < noted_at(&lows[i]->call_end) &&
+            noted_at(&other->submit_end) < noted_at(&lows[i]->call_end))
+            EXPECT(scene_before(high, lows[i + 1]));
+}
+
+/* A high task is submitted while the worker runs one of several ready tasks, or chooses. */
+SCENARIO(scenario_priorities_count_at_the_next_choice, EXHAUSTIVE)
+{
+    struct scene_task *lows[LOWS];
+
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    struct scene_task *high = task_of("H", 3, 5);
+    run_lows(lows);
+    sim_explore_from_here();
+    scene_spawn(submit_one, high);
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    expect_at_next_choice(lows, high, high);
+}
+
+/* A submit without a priority is delayed between the two steps of its append, while a high task is
+ * submitted behind it and the worker chooses. */
+SCENARIO(scenario_priorities_count_once_a_missing_link_is_made, EXHAUSTIVE)
+{
+    struct scene_task *lows[LOWS];
+
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    struct scene_task *missing = task_of("I", 0, 5);
+    struct scene_task *high = task_of("H", 3, 5);
+    run_lows(lows);
+    sim_explore_from_here();
+    scene_spawn(submit_one, missing);
+    scene_spawn(submit_one, high);
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    expect_at_next_choice(lows, high, missing);
+}
+
 /* A high task waits through a rollup for another task. That task leaves its lane just when it
  * inherits the priority. */
 SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE)

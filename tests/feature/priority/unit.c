@@ -31,7 +31,7 @@ static void add(struct fixture *ready, size_t i, uint32_t priority, uint64_t now
 /* Takes a task. Returns its index, or TASKS if there is none. */
 static size_t take(struct fixture *ready, uint64_t now_ns)
 {
-    const lanepool_i_task *task = lanepool_i_priority_queue_take(&ready->queue, now_ns);
+    const lanepool_i_task *task = lanepool_i_priority_queue_take(&ready->queue, now_ns, 0);
 
     for (size_t i = 0; i < TASKS; i++) {
         if (task == &ready->all[i].task) {
