@@ -80,6 +80,7 @@ def check_usage(folder):
         ["run", "--workers", "x", "ok.journal"], ["run", "--client-depth", "0", "ok.journal"],
         ["run", "--unknown", "ok.journal"], ["run", "ok.journal", "--db"],
         ["run", "--monthly", "never", "ok.journal"], ["balances", "x"], ["generate", "tpcb"],
+        ["run", "--statements", "bank", "ok.journal"],
         ["run", "--commutative", "C1*", "--no-overdraft", "*Cash", "ok.journal"],
         ["run", "--commutative", "C1*", "ok.journal"],
         ["run", "--commutative", "*:Retained", "--commutative", "*Expenses", "--monthly", "close",
@@ -398,8 +399,8 @@ def check_statement(folder):
     found = folder.run("statement", "C1", "--db", "r.db").stdout.decode().splitlines()
     check(not found[1].startswith("opening") and found[-1] == "closing,,,,C1:Food,USD,,20.00",
           f"the statement of all days: {found}")  # fmt: skip
-    folder.run("run", "--db", "m.db", "--out", "m", "--commutative", "Bank:*", "--monthly",
-               "statement", "r.journal")  # fmt: skip
+    folder.run("run", "--db", "m.db", "--out", "m", "--commutative", "Bank:*", "--statements", "client",
+               "--monthly", "statement", "r.journal")  # fmt: skip
     for month, words in (("2024-01", ["--to", "2024-01-31"]), ("2024-02", ["--from", "2024-02-01"])):
         wanted = (folder.path / f"m/statements/C1/{month}.csv").read_text()
         found = folder.run("statement", "C1", "--db", "m.db", *words).stdout.decode()

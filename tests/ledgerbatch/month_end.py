@@ -165,21 +165,53 @@ def run(binary, folder, text, *options, expect=0):
                      "--commutative", "Bank:*", *options, journal, expect=expect)  # fmt: skip
 
 
+def check_statement_files(binary, folder):
+    """The file of a group has the lines of its clients' files, with the client before them. The option
+    changes nothing else. Each database knows its own files."""
+    prints = {}
+    for kind in ("group", "client"):
+        database, out = folder / f"{kind}.db", folder / kind
+        books.run(binary, "run", "--db", database, "--out", out, "--statements", kind, "--commutative",
+                  "Bank:*", "--monthly", "close,accrual=0.05,statement", folder / "input.journal")  # fmt: skip
+        books.run(binary, "verify", "--db", database, "--out", out)
+        books.run("sqlite3", database, "DELETE FROM outputs")
+        prints[kind] = {name: print for name, print in books.fingerprint(database, out).items()
+                        if not name.startswith("statements/")}  # fmt: skip
+    books.check_same(prints["client"], prints["group"], "--statements client")
+    out = folder / "client/statements"
+    check((out / "C1/2024-01.csv").read_text() == STATEMENT_JANUARY, "January")
+    check((out / "C1/2024-02.csv").read_text() == STATEMENT_FEBRUARY, "February")
+    found = sorted(str(path.relative_to(out)) for path in out.glob("**/*.csv"))
+    wanted = [f"C{n}/2024-0{m}.csv" for n in (1, 2, 3) for m in (1, 2, 3)]
+    check(found == wanted, f"a statement a client and month: {found}")
+    for path in (folder / "group/statements").iterdir():
+        header, *lines = path.read_text().splitlines()
+        check(header == "client," + STATEMENT_JANUARY.split("\n", 1)[0], header)
+        month, clients = path.name[:7], sorted({line.split(",")[0] for line in lines})
+        check(clients, f"{path} is empty")
+        wanted = [f"{client},{line}" for client in clients
+                  for line in (out / client / f"{month}.csv").read_text().splitlines()[1:]]  # fmt: skip
+        check(lines == wanted, f"{path}: {lines}")
+    long = folder / "long.journal"
+    long.write_text(f"2024-01-02 x\n  {'/' * 90}:Cash  1 USD\n  B:Cash\n")
+    words = ["run", "--db", folder / "long.db", "--out", folder / "long", "--monthly", "statement", long]
+    message = books.run(binary, *words, "--statements", "client", expect=2).stderr.decode()
+    check("is too long for a folder" in message, message)
+    books.run(binary, *words)
+
+
 def check_all_three(binary, folder):
     run(binary, folder, JOURNAL, "--monthly", "close,accrual=0.05,statement")
     out = folder / "out"
     posted = (out / "posted.journal").read_text()
     check(POSTED_JANUARY in posted, f"posted.journal:\n{posted}")
     check("close 2024-02 west" in posted, "February has a close although nothing was posted in it")
-    check((out / "statements/C1/2024-01.csv").read_text() == STATEMENT_JANUARY, "January")
-    check((out / "statements/C1/2024-02.csv").read_text() == STATEMENT_FEBRUARY, "February")
     check((out / "close/2024-01-east.csv").read_text() == CLOSE_JANUARY_EAST, "the close of east")
-    statements = sorted(str(path.relative_to(out)) for path in out.glob("statements/*/*"))
-    wanted = [f"statements/C{n}/2024-0{m}.csv" for n in (1, 2, 3) for m in (1, 2, 3)]
-    check(statements == wanted, f"a statement a client and month: {statements}")
-    closes = sorted(path.name for path in out.glob("close/*"))
     wanted = [f"2024-0{m}-{group}.csv" for m in (1, 2, 3) for group in ("all", "east", "west")]
-    check(closes == wanted, f"a close a group and month: {closes}")
+    for kind in ("close", "statements"):
+        found = sorted(path.name for path in out.glob(f"{kind}/*"))
+        check(found == wanted, f"a file a group and month: {found}")
+    check_statement_files(binary, folder)
 
 
 def sums_until(database, day):

@@ -140,6 +140,17 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
     return arguments_fail(arguments, "--on-quarantine takes exclude, hold or fail, not ", value);
 }
 
+static bool take_statements(struct arguments *arguments, enum statement_files *files)
+{
+    const char *value = NULL;
+    if (!arguments_take_value(arguments, "--statements", &value)) {
+        return false;
+    }
+    *files = strcmp(value, "client") == 0 ? STATEMENT_FILES_CLIENT : STATEMENT_FILES_GROUP;
+    return *files == STATEMENT_FILES_CLIENT || strcmp(value, "group") == 0 ||
+           arguments_fail(arguments, "--statements takes group or client, not ", value);
+}
+
 static bool take_on_failure(struct arguments *arguments, bool *defers)
 {
     const char *value = NULL;
@@ -181,6 +192,9 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     }
     if (arguments_is_option(argument, "--out")) {
         return arguments_take_value(arguments, "--out", &run->folder);
+    }
+    if (arguments_is_option(argument, "--statements")) {
+        return take_statements(arguments, &run->statement_files);
     }
     if (arguments_is_option(argument, "--workers")) {
         bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);

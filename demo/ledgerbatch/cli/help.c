@@ -14,6 +14,7 @@ const char cli_help[] =
     "  --no-overdraft PATTERN   accounts that must not be taken below zero\n"
     "  --monthly LIST           after each month: statement,accrual=RATE,close,\n"
     "                           trial-balance\n"
+    "  --statements WHAT        a statement file for each group and month, or each client (group)\n"
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
     "  --until DATE             leave later transactions out, and months that end later\n"
     "  --max-refused N|P%       exit with 5 if more transactions are refused\n"

@@ -101,7 +101,7 @@ static bool take_for_statement(struct pass *pass, const struct stored_transactio
     }
     const struct stored_account *account = &pass->book.accounts[posting->account];
     if (account->has_lane && account->lane == pass->lane) {
-        statement_line_posting(&pass->text, &pass->book, transaction, posting, cell->running);
+        statement_line_posting(&pass->text, &pass->book, NULL, transaction, posting, cell->running);
     }
     return true;
 }
@@ -114,7 +114,7 @@ static void print_balances(const struct pass *pass, const char *kind, bool is_op
         const struct stored_cell *cell = &pass->book.cells[i];
         int64_t balance = is_opening ? cell->opening : cell->running;
         if (balance != 0) {
-            statement_line_balance(&text, &pass->book, kind, cell, balance);
+            statement_line_balance(&text, &pass->book, NULL, kind, cell, balance);
         }
     }
     buffer_print(&text);

@@ -98,24 +98,6 @@ static void add_month_end(struct planner *planner, uint32_t month)
     }
 }
 
-/* Checks that each client's name can be the name of a folder: its statements are written there. */
-static bool check_client_names(const struct plan *plan, struct problem *problem)
-{
-    struct buffer name = { 0 };
-    bool good = true;
-    for (size_t i = 0; good && plan->rules.statement && i < plan->clients.count; i++) {
-        name.size = 0;
-        file_name_add(&name, plan->clients.items[i].name);
-        if (name.size > FILE_NAME_MAX) {
-            good = problem_set(problem, EXIT_CODE_INPUT,
-                               "the name of the client '%.*s' is too long for a folder",
-                               SLICE_ARGUMENTS(plan->clients.items[i].name));
-        }
-    }
-    buffer_fini(&name);
-    return good;
-}
-
 static size_t rollups_a_month(const struct plan *plan)
 {
     const struct rules *rules = &plan->rules;
@@ -224,12 +206,28 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
         !check_balances(plan, problem) ||
         !clients_find(&plan->clients, &plan->book, &plan->rules, opening, problem) ||
         (opening && !opening_check_clients(opening, &plan->book, &plan->clients, problem)) ||
-        !pattern_check_rules(&plan->rules, &plan->book, problem) ||
-        !check_client_names(plan, problem) || !plan_tasks(plan, problem)) {
+        !pattern_check_rules(&plan->rules, &plan->book, problem) || !plan_tasks(plan, problem)) {
         return false;
     }
     rules_digest(&plan->rules, &plan->book, plan->opening.day, plan->digest);
     return true;
+}
+
+bool plan_check_folders(const struct plan *plan, struct problem *problem)
+{
+    struct buffer name = { 0 };
+    bool good = true;
+    for (size_t i = 0; good && plan->rules.statement && i < plan->clients.count; i++) {
+        name.size = 0;
+        file_name_add(&name, plan->clients.items[i].name);
+        if (name.size > FILE_NAME_MAX) {
+            good = problem_set(problem, EXIT_CODE_INPUT,
+                               "the name of the client '%.*s' is too long for a folder",
+                               SLICE_ARGUMENTS(plan->clients.items[i].name));
+        }
+    }
+    buffer_fini(&name);
+    return good;
 }
 
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)

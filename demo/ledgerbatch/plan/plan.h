@@ -55,6 +55,9 @@ void plan_fini(struct plan *plan);
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem);
 
+/* Checks that each client's name can be the name of a folder, if there are statements. */
+bool plan_check_folders(const struct plan *plan, struct problem *problem);
+
 /*
  * The lanes of a task have the numbers of its clients. There is one more lane: the house lane is
  * for transactions that touch house accounts only, so that their progress is recorded, too.

@@ -16,6 +16,12 @@ struct output_places {
     const void *context;
 };
 
+/* Which statements share a file: --statements. */
+enum statement_files {
+    STATEMENT_FILES_GROUP, /* those of a group's clients, with the client in the first column */
+    STATEMENT_FILES_CLIENT /* none: each client has a folder */
+};
+
 struct output_options {
     const char *folder;
     uint32_t day;                    /* the date of a day; 0: of a run, which ends with its tasks */
@@ -23,6 +29,7 @@ struct output_options {
     bool statements;                 /* the plan has month-end statements */
     bool trial_balances;             /* one after each month */
     bool is_partial;                 /* some clients are held: see output_write() */
+    enum statement_files statement_files;
     struct output_places places;
 };
 

@@ -1,7 +1,5 @@
-/* Owns the outputs of month-end rollups: statements and closes. */
-#include "base/file_name.h"
+/* Owns the outputs of month-end rollups; publish/output_statements.c writes the statements. */
 #include "publish/output_scan.h"
-#include "publish/statement_line.h"
 #include "store/entry.h"
 
 #define MONTH_SIZE 7
@@ -36,114 +34,6 @@ static bool split_code(const struct stored_transaction *transaction, struct slic
     *month = (struct slice){ at, MONTH_SIZE };
     *group = (struct slice){ at + MONTH_SIZE + 1, transaction->code.size - skip - MONTH_SIZE - 1 };
     return true;
-}
-
-static bool is_missing(const struct output_scan *scan, uint32_t lane)
-{
-    bool found = false;
-    for (size_t i = 0; i < scan->missing_lanes.count && !found; i++) {
-        found = scan->missing_lanes.items[i] == lane;
-    }
-    return found;
-}
-
-/*
- * Writes opening balances, postings and closing balances. The closing balances become the opening
- * balances of the next statement.
- */
-static void add_statement(struct output_scan *scan, uint32_t lane)
-{
-    struct stored_cell *cells = scan->book.cells;
-    uint32_t first = scan->book.lane_cells[lane];
-    uint32_t end = scan->book.lane_cells[lane + 1];
-    for (uint32_t i = first; i < end; i++) {
-        if (cells[i].opening != 0) {
-            statement_line_balance(&scan->page, &scan->book, "opening", &cells[i],
-                                   cells[i].opening);
-        }
-    }
-    buffer_add(&scan->page, buffer_slice(&scan->statements[lane]));
-    scan->statements[lane].size = 0;
-    for (uint32_t i = first; i < end; i++) {
-        cells[i].opening = cells[i].running;
-        if (cells[i].running != 0) {
-            statement_line_balance(&scan->page, &scan->book, "closing", &cells[i],
-                                   cells[i].running);
-        }
-    }
-}
-
-static bool write_statement(struct output_scan *scan, uint32_t lane, struct slice month,
-                            struct problem *problem)
-{
-    scan->page.size = 0;
-    buffer_add_text(&scan->page, STATEMENT_HEADER);
-    if (is_missing(scan, lane)) {
-        buffer_add_text(&scan->page, "missing,,,,,,,\n");
-    } else {
-        add_statement(scan, lane);
-    }
-    scan->path.size = 0;
-    buffer_add_text(&scan->path, "statements/");
-    file_name_add(&scan->path, scan->book.lanes[lane].client);
-    buffer_add_byte(&scan->path, '/');
-    buffer_add(&scan->path, month);
-    buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
-    return scan->is_quiet || publication_write(&scan->publication, scan->path.data,
-                                               buffer_slice(&scan->page), problem);
-}
-
-/* Checks that the closing balances of a statement are the sums of the postings. */
-static bool check_closings(struct output_scan *scan, const struct stored_transaction *transaction,
-                           size_t *count, struct problem *problem)
-{
-    *count = 0;
-    while (scan->has_closing && scan->closing.seq == transaction->seq) {
-        const struct stored_cell *cell =
-            stored_book_cell(&scan->book, scan->closing.account, scan->closing.commodity);
-        if (!cell || cell->running != scan->closing.amount) {
-            return stored_book_damaged(problem, "a closing balance does not add up");
-        }
-        ++*count;
-        if (!scan_next_closing(scan, problem)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static size_t count_balances(const struct output_scan *scan, uint32_t lane)
-{
-    size_t count = 0;
-    for (uint32_t i = scan->book.lane_cells[lane]; i < scan->book.lane_cells[lane + 1]; i++) {
-        count += scan->book.cells[i].running != 0;
-    }
-    return count;
-}
-
-static bool write_statements(struct output_scan *scan, const struct stored_transaction *transaction,
-                             struct slice month, struct slice group, struct problem *problem)
-{
-    size_t closing_count;
-    size_t cell_count = 0;
-    if (!scan->statements) {
-        return stored_book_damaged(problem, "a statement that was not asked for");
-    }
-    if (!check_closings(scan, transaction, &closing_count, problem)) {
-        return false;
-    }
-    for (uint32_t lane = 0; lane < scan->book.lane_count; lane++) {
-        const struct stored_lane *member = &scan->book.lanes[lane];
-        if (member->client.size == 0 || !slice_equal(member->group, group)) {
-            continue;
-        }
-        if (!write_statement(scan, lane, month, problem)) {
-            return false;
-        }
-        cell_count += is_missing(scan, lane) ? 0 : count_balances(scan, lane);
-    }
-    return cell_count == closing_count ||
-           stored_book_damaged(problem, "a closing balance is missing");
 }
 
 static bool publish_close(struct output_scan *scan, struct slice month, struct slice group,
@@ -204,7 +94,7 @@ bool scan_rollup(struct output_scan *scan, const struct stored_transaction *tran
         return false;
     }
     if (slice_equal(transaction->kind, slice_of("statement"))) {
-        return write_statements(scan, transaction, month, group, problem);
+        return scan_statements(scan, transaction, month, group, problem);
     }
     if (!write_generated(scan, transaction, problem)) {
         return false;

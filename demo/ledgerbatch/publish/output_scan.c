@@ -317,8 +317,9 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
                       &commodities[posting->price_commodity]);
         if (scan->statements && account->has_lane) {
-            statement_line_posting(&scan->statements[account->lane], &scan->book, transaction,
-                                   posting, posting->balance);
+            statement_line_posting(&scan->statements[account->lane], &scan->book,
+                                   scan_statement_client(scan, account->lane), transaction, posting,
+                                   posting->balance);
         }
         if (is_close) {
             add_close_line(scan, posting);

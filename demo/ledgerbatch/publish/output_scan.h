@@ -54,6 +54,15 @@ void scan_fini(struct output_scan *scan);
 bool scan_postings(struct output_scan *scan, const struct stored_transaction *transaction,
                    struct problem *problem);
 
+/*
+ * Writes the statements of a group for a month, and checks the closing balances. Only scan_rollup()
+ * calls this.
+ */
+bool scan_statements(struct output_scan *scan, const struct stored_transaction *transaction,
+                     struct slice month, struct slice group, struct problem *problem);
+/* Returns what is in the client's column of statement lines; NULL if there is no such column. */
+const struct slice *scan_statement_client(const struct output_scan *scan, uint32_t lane);
+
 /* Writes the outputs of a month-end rollup: statements, or a generated transaction. */
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);

@@ -164,6 +164,7 @@ static bool write_outputs(struct runner *runner, bool is_partial, struct problem
                                       .first_month = plan->first_month,
                                       .end_month = plan->end_month,
                                       .statements = plan->rules.statement,
+                                      .statement_files = runner->options->statement_files,
                                       .trial_balances = plan->rules.trial_balance,
                                       .is_partial = is_partial,
                                       .places = { find_input_line, &runner->plan } };
@@ -496,6 +497,8 @@ static bool make_plan(struct runner *runner, struct problem *problem)
     const struct faults *faults = &runner->plan.book.faults;
     if (plan_make(&runner->plan, options->files, options->file_count, problem)) {
         return pattern_check(&options->fail_on, "--fail-on", &runner->plan.book, problem) &&
+               (options->statement_files == STATEMENT_FILES_GROUP ||
+                plan_check_folders(&runner->plan, problem)) &&
                set_retry_day(runner, problem);
     }
     if (faults->count < 2 || !problem->has_place) {

@@ -9,6 +9,7 @@
 #include "plan/opening.h"
 #include "plan/rules.h"
 #include "problem.h"
+#include "publish/output.h"
 #include "run/refusal_limit.h"
 #include "watch/watch.h"
 
@@ -16,6 +17,7 @@ struct run_options {
     struct rules rules;
     const char *database;
     const char *folder; /* of the outputs; NULL: a check writes none */
+    enum statement_files statement_files;
     struct watch_options watch;
     unsigned workers;      /* 0: one for each CPU */
     unsigned task_wait_us; /* see --task-wait-us */
