@@ -293,8 +293,7 @@ typedef enum lanepool_event_type {
                                      retried [detail: a lanepool_status] */
     LANEPOOL_EVENT_PARK = 15,   /**< the last attempt has failed, and the task is parked: READY
                                      follows if it is retried, or END [detail: a lanepool_status] */
-    LANEPOOL_EVENT_VISIT = 16,  /**< `at_lane` or `at_grant` is called for a lane
-                                     [object: the lane] */
+    LANEPOOL_EVENT_VISIT = 16,  /**< `at_lane` or `at_grant` is called [object: the lane] */
     LANEPOOL_EVENT_VISITED = 17, /**< that call has returned; RELEASE follows, unless it has failed
                                      [object: the lane; detail: a lanepool_status] */
 } lanepool_event_type;
