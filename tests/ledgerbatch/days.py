@@ -441,6 +441,9 @@ def check_checks(binary, folder):
     result = bank.command("check", *rules, entries).stdout.decode()
     check("this is a check: " in result and "refused: task 2, 2024-05-02 too much: overdraft" in result, result)
     check(not (bank.folder / "db").exists(), "a check makes no database")
+    many = bank.write("many.journal", "".join(f"2024-05-01 r{n}\n  A:Cash  -{n}.00 USD\n  Bank:Vault\n" for n in range(1, 13)))
+    result = books.run(binary, "check", "--commutative", "Bank:*", *rules, many).stdout.decode()
+    check("r10: overdraft" in result and "refused: 2 more\n" in result, f"no file lists the rest: {result}")
     fails = [*rules, "--on-failure", "defer", "--fail-on", "B:*"]
     outputs = ["--out", bank.folder / "preview"]
     message = books.run(binary, "check", "--db", bank.folder / "db", *outputs, "--date", "2024-05-02", "--commutative",

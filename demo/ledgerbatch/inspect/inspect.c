@@ -53,16 +53,18 @@ static void print_one(const char *what, size_t count, uint32_t seq, struct slice
     }
 }
 
-/* Says how many of `count` tasks were not printed. */
-static void print_more(const char *what, size_t count)
+/* Says how many of `count` tasks were not printed, and which file has them. */
+static void print_more(const char *what, size_t count, bool has_files)
 {
-    if (count > LISTED_MAX) {
+    if (count > LISTED_MAX && has_files) {
         print_format("%s: %zu more, which %s.csv lists\n", what, count - LISTED_MAX, what);
+    } else if (count > LISTED_MAX) {
+        print_format("%s: %zu more\n", what, count - LISTED_MAX);
     }
 }
 
 /* Prints the first refusals; refused.csv has all. */
-static bool print_refusals(struct store *store, struct problem *problem)
+static bool print_refusals(struct store *store, bool has_files, struct problem *problem)
 {
     size_t count = 0;
     struct stored_refusal refusal;
@@ -75,12 +77,12 @@ static bool print_refusals(struct store *store, struct problem *problem)
         }
     }
     store_cursor_close(cursor);
-    print_more("refused", count);
+    print_more("refused", count, has_files);
     return step == STORE_END;
 }
 
 /* Prints the first transactions that are still deferred; deferred.csv has all. */
-static bool print_deferrals(struct store *store, struct problem *problem)
+static bool print_deferrals(struct store *store, bool has_files, struct problem *problem)
 {
     size_t count = 0;
     struct stored_deferral deferral;
@@ -93,13 +95,13 @@ static bool print_deferrals(struct store *store, struct problem *problem)
         }
     }
     store_cursor_close(cursor);
-    print_more("deferred", count);
+    print_more("deferred", count, has_files);
     return step == STORE_END;
 }
 
-bool inspect_list_unposted(struct store *store, struct problem *problem)
+bool inspect_list_unposted(struct store *store, bool has_files, struct problem *problem)
 {
-    return print_refusals(store, problem) && print_deferrals(store, problem);
+    return print_refusals(store, has_files, problem) && print_deferrals(store, has_files, problem);
 }
 
 /* Prints how much is done, and the control totals. */
@@ -152,7 +154,8 @@ bool inspect_status(const char *database, struct problem *problem)
         return false;
     }
     store_set_window(store, &facts);
-    bool good = stored_book_load(&book, store, problem) && inspect_list_unposted(store, problem) &&
+    bool good = stored_book_load(&book, store, problem) &&
+                inspect_list_unposted(store, facts.state != STORE_UNFINISHED, problem) &&
                 list_held(store, &book, facts.task_count, database, &advice, problem) &&
                 print_progress(store, &facts, advice.size > 0, problem);
     if (good) {

@@ -24,7 +24,8 @@ bool inspect_trial_balance(const char *database, uint32_t day, struct problem *p
 bool inspect_verify(const char *database, const char *wanted, const char *folder,
                     struct problem *problem);
 
-/* Prints the first refused and the first deferred transactions of a store's window. */
-bool inspect_list_unposted(struct store *store, struct problem *problem);
+/* Prints the first refused and the first deferred transactions of a store's window. `has_files`:
+ * the output files list them all. */
+bool inspect_list_unposted(struct store *store, bool has_files, struct problem *problem);
 
 #endif

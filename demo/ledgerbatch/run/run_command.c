@@ -293,7 +293,7 @@ static void print_count(const char *before, size_t count, const char *noun)
 /* Prints what would not be posted, and the totals. */
 static bool print_check(const struct runner *runner, struct problem *problem)
 {
-    bool listed = inspect_list_unposted(runner->store, problem);
+    bool listed = inspect_list_unposted(runner->store, runner->options->folder != NULL, problem);
     buffer_print(&runner->report.text);
     return listed;
 }
