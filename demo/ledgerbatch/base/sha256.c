@@ -110,14 +110,19 @@ void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE])
     }
 }
 
-void sha256_finish_text(struct sha256 *hash, char digest[SHA256_TEXT_SIZE])
+void sha256_write_text(const uint8_t digest[SHA256_SIZE], char text[SHA256_TEXT_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        text[2 * i] = digits[digest[i] >> 4];
+        text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    text[SHA256_TEXT_SIZE - 1] = 0;
+}
+
+void sha256_finish_text(struct sha256 *hash, char digest[SHA256_TEXT_SIZE])
+{
     uint8_t bytes[SHA256_SIZE];
     sha256_finish(hash, bytes);
-    for (size_t i = 0; i < SHA256_SIZE; i++) {
-        digest[2 * i] = digits[bytes[i] >> 4];
-        digest[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    digest[SHA256_TEXT_SIZE - 1] = 0;
+    sha256_write_text(bytes, digest);
 }

@@ -18,6 +18,9 @@ void sha256_init(struct sha256 *hash);
 void sha256_update(struct sha256 *hash, const void *data, size_t size);
 void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE]);
 
+/* Writes a digest as 64 hexadecimal digits and a 0. */
+void sha256_write_text(const uint8_t digest[SHA256_SIZE], char text[SHA256_TEXT_SIZE]);
+
 /* Finishes, and writes the digest as 64 hexadecimal digits and a 0. */
 void sha256_finish_text(struct sha256 *hash, char digest[SHA256_TEXT_SIZE]);
 

@@ -23,16 +23,6 @@ struct store_facts batch_rows_facts(const struct plan *plan)
 
 /* --- files --- */
 
-static void write_digest(const struct source *source, char digest[SHA256_TEXT_SIZE])
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < SHA256_SIZE; i++) {
-        digest[2 * i] = digits[source->digest[i] >> 4];
-        digest[2 * i + 1] = digits[source->digest[i] & 15];
-    }
-    digest[2 * SHA256_SIZE] = 0;
-}
-
 typedef bool (*file_visitor)(struct store *store, const struct source *source,
                              const struct stored_file *file, struct problem *problem);
 
@@ -49,7 +39,7 @@ static bool visit_files(struct store *store, const struct plan *plan, file_visit
     }
     for (size_t i = 0; good && i < book->sources.count; i++) {
         struct stored_file file = { .number = plan->opening.number + !plan->has_opening };
-        write_digest(book->sources.items[i], file.digest);
+        sha256_write_text(book->sources.items[i]->digest, file.digest);
         good = !is_posted[i] || visit(store, book->sources.items[i], &file, problem);
     }
     free(is_posted);

@@ -45,26 +45,17 @@ bool store_i_execute(struct store *store, const char *text, struct problem *prob
            store_i_fail(store, problem);
 }
 
-bool store_i_read_number(struct store *store, const char *text, int64_t *number, bool *found,
+bool store_i_read_number(struct store *store, const char *text, int64_t *number,
                          struct problem *problem)
 {
     sqlite3_stmt *query = store_i_query(store, text, &store->window, problem);
     if (!query) {
         return false;
     }
-    int step = sqlite3_step(query);
-    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
-    *found = step == SQLITE_ROW && sqlite3_column_type(query, 0) != SQLITE_NULL;
-    *number = *found ? sqlite3_column_int64(query, 0) : 0;
+    bool read = sqlite3_step(query) == SQLITE_ROW || store_i_fail(store, problem);
+    *number = read ? sqlite3_column_int64(query, 0) : 0;
     sqlite3_finalize(query);
     return read;
-}
-
-static bool read_number(struct store *store, const char *text, int64_t *number,
-                        struct problem *problem)
-{
-    bool found;
-    return store_i_read_number(store, text, number, &found, problem);
 }
 
 bool store_i_check_owner(struct store *store, struct problem *problem)
@@ -72,9 +63,9 @@ bool store_i_check_owner(struct store *store, struct problem *problem)
     int64_t tables = 0;
     int64_t owner = 0;
     int64_t version = 0;
-    if (!read_number(store, "SELECT count(*) FROM sqlite_master", &tables, problem) ||
-        !read_number(store, "PRAGMA application_id", &owner, problem) ||
-        !read_number(store, "PRAGMA user_version", &version, problem)) {
+    if (!store_i_read_number(store, "SELECT count(*) FROM sqlite_master", &tables, problem) ||
+        !store_i_read_number(store, "PRAGMA application_id", &owner, problem) ||
+        !store_i_read_number(store, "PRAGMA user_version", &version, problem)) {
         return false;
     }
     store->is_empty = tables == 0 && owner == 0;

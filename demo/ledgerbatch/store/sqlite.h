@@ -81,8 +81,8 @@ uint32_t store_i_date_at(sqlite3_stmt *query, int column);
 /* Stores the hash of the rows of the last batch, which ends here. */
 bool store_i_extend_chain(struct store *store, struct problem *problem);
 
-/* Reads one number; `found` says if there was a row with one that is not NULL. */
-bool store_i_read_number(struct store *store, const char *text, int64_t *number, bool *found,
+/* Reads the number that a query answers; NULL is 0. */
+bool store_i_read_number(struct store *store, const char *text, int64_t *number,
                          struct problem *problem);
 
 /* Sets the problem to the error of SQLite's last call. Always returns false. */

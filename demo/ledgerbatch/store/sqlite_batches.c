@@ -78,13 +78,12 @@ void store_widen_window(struct store *store, uint32_t base_seq)
 bool store_read_last_seq(struct store *store, uint32_t *seq, struct problem *problem)
 {
     int64_t number;
-    bool found;
     bool read =
         store_i_read_number(store,
                             "SELECT max(s) FROM (SELECT max(base_seq + tasks) AS s FROM batches"
                             " UNION ALL SELECT max(seq) FROM transactions UNION ALL SELECT "
                             "max(done_seq) FROM deferred)",
-                            &number, &found, problem);
+                            &number, problem);
     *seq = (uint32_t)number;
     return read;
 }

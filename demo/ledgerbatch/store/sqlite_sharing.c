@@ -13,28 +13,16 @@
 #define LEAVE_TRIES 100
 #define TRY_WAIT_NS 20000000
 
-static bool read_number(struct store *store, const char *text, int64_t *number,
-                        struct problem *problem)
-{
-    sqlite3_stmt *query = NULL;
-    if (sqlite3_prepare_v2(store->connection, text, -1, &query, NULL) != SQLITE_OK) {
-        return store_i_fail(store, problem);
-    }
-    bool read = sqlite3_step(query) == SQLITE_ROW || store_i_fail(store, problem);
-    *number = read ? sqlite3_column_int64(query, 0) : 0;
-    sqlite3_finalize(query);
-    return read;
-}
-
 /* Counts the tasks that are done. Those of earlier batches are taken to be all done. */
 static bool count_done(struct store *store, uint32_t *count, struct problem *problem)
 {
     int64_t done = 0;
-    bool counted = store->is_empty ||
-                   read_number(store,
-                               "SELECT base + (SELECT count(*) FROM transactions WHERE seq > base)"
-                               " FROM (SELECT ifnull(max(base_seq), 0) AS base FROM batches)",
-                               &done, problem);
+    bool counted =
+        store->is_empty ||
+        store_i_read_number(store,
+                            "SELECT base + (SELECT count(*) FROM transactions WHERE seq > base)"
+                            " FROM (SELECT ifnull(max(base_seq), 0) AS base FROM batches)",
+                            &done, problem);
     *count = (uint32_t)done;
     return counted;
 }
@@ -51,11 +39,11 @@ bool store_i_take_lock(struct store *store, struct problem *problem)
     uint32_t done;
     const char *name = file_name(store);
     if (!name) {
-        return read_number(store, "PRAGMA data_version", &store->data_version, problem);
+        return store_i_read_number(store, "PRAGMA data_version", &store->data_version, problem);
     }
     run_file_init(&store->run, name);
     return run_file_take(&store->run, store->path, problem) && count_done(store, &done, problem) &&
-           read_number(store, "PRAGMA data_version", &store->data_version, problem) &&
+           store_i_read_number(store, "PRAGMA data_version", &store->data_version, problem) &&
            run_file_begin(&store->run, done);
 }
 
@@ -108,7 +96,7 @@ static bool prepare_writing(struct store *store, struct problem *problem)
 static bool check_alone(struct store *store, struct problem *problem)
 {
     int64_t version = 0;
-    return read_number(store, "PRAGMA data_version", &version, problem) &&
+    return store_i_read_number(store, "PRAGMA data_version", &version, problem) &&
            (version == store->data_version ||
             problem_set(problem, EXIT_CODE_IO,
                         "%s: another program has written into the database during the run",
@@ -118,8 +106,9 @@ static bool check_alone(struct store *store, struct problem *problem)
 /* Prepares the first transaction. SQLite counts the change of the mode like that of another. */
 static bool prepare_first(struct store *store, struct problem *problem)
 {
-    store->is_prepared = check_alone(store, problem) && prepare_writing(store, problem) &&
-                         read_number(store, "PRAGMA data_version", &store->data_version, problem);
+    store->is_prepared =
+        check_alone(store, problem) && prepare_writing(store, problem) &&
+        store_i_read_number(store, "PRAGMA data_version", &store->data_version, problem);
     store->is_own = store->is_own || store->is_prepared;
     return store->is_prepared;
 }
