@@ -108,16 +108,14 @@ def check_one_by_one(bank):
         found = all_outputs(bank.outputs, folders)
         books.check_same(found, wanted, f"days one by one, {workers} workers")
         books.run(bank.binary, "verify", "--db", bank.database)
-    statuses = books.run(bank.binary, "status", "--db", bank.database).stdout.decode()
-    check(f"day: {LAST_DAY}\nstate: finished" in statuses, statuses)
-    dump = books.run("sqlite3", bank.database, ".dump").stdout
-    prints = [books.fingerprint(bank.database, bank.outputs)]
+    status = books.run(bank.binary, "status", "--db", bank.database).stdout.decode()
+    check(f"day: {LAST_DAY}\nstate: finished" in status, status)
+    prints = books.fingerprint(bank.database, bank.outputs)
     bank.clear()
     files = [bank.file(date) for date in bank.dates()]
     books.run(*bank.words(LAST_DAY, workers=8), *files)
     books.check_same(all_outputs(bank.outputs, [LAST_DAY]), wanted, "all days at once")
-    check(dump, "the database has a dump")
-    return prints[0]
+    return prints
 
 
 def kill(bank, date, seconds):
@@ -134,10 +132,8 @@ def check_kills(bank, wanted, count):
     while kills < count:
         bank.clear()
         for date in bank.dates():
-            begin = time.monotonic()
             kills += kill(bank, date, 0.05)
             bank.day(date)
-            check(time.monotonic() - begin < 60, "a day ends")
         if bank.dates()[-1] != LAST_DAY:
             books.run(*bank.words(LAST_DAY))
         books.check_same(books.fingerprint(bank.database, bank.outputs), wanted, "after kills")

@@ -87,6 +87,16 @@ def run_days(binary, folder, workers):
     return database, head
 
 
+def copy_changed(database, copy, change):
+    """Copies a database and changes the copy; how many rows the change has met, or -1 if it is about the schema."""
+    shutil.copy(database, copy)
+    connection = sqlite3.connect(copy)
+    affected = connection.execute(change).rowcount
+    connection.commit()
+    connection.close()
+    return affected
+
+
 def check_days(binary, folder):
     """Rows of earlier days are found, too: without the head, those that the chain has."""
     database, head = run_days(binary, folder, 1)
@@ -97,11 +107,7 @@ def check_days(binary, folder):
     copy = folder / "chain.db"
     for change in ("UPDATE transactions SET text = 'x' WHERE seq = 1", "UPDATE refused SET reason = 'x' WHERE seq = 2",
                    "UPDATE batches SET digest = 'x' WHERE batch = 1", "UPDATE batches SET chain = 'x' WHERE batch = 2"):  # fmt: skip
-        shutil.copy(database, copy)
-        connection = sqlite3.connect(copy)
-        connection.execute(change)
-        connection.commit()
-        connection.close()
+        copy_changed(database, copy, change)
         found = books.run(binary, "verify", "--db", copy, expect=4)
         books.check("have changed since it ended" in found.stderr.decode(), f"{change}: {found.stderr.decode()}")
     return filled
@@ -179,12 +185,7 @@ def check_changes(binary, database, head):
     copy = database.with_suffix(".changed")
     made = 0
     for table, change in changes:
-        shutil.copy(database, copy)
-        connection = sqlite3.connect(copy)
-        affected = connection.execute(change).rowcount
-        connection.commit()
-        connection.close()
-        if affected == 0:
+        if copy_changed(database, copy, change) == 0:
             continue
         made += 1
         found = books.run(binary, "verify", "--db", copy, "--head", head, expect=None)
@@ -200,11 +201,7 @@ def check_sums(binary, folder, database):
             ("UPDATE postings SET amount = amount + 1 WHERE seq = 1 AND n = 1", "running balance"),
             ("UPDATE balances SET amount = amount + 1 WHERE account = 0", "add up to"),
             ("UPDATE input_totals SET debits = debits + 1", "do not tie")):  # fmt: skip
-        shutil.copy(database, copy)
-        connection = sqlite3.connect(copy)
-        connection.execute(change)
-        connection.commit()
-        connection.close()
+        copy_changed(database, copy, change)
         found = books.run(binary, "verify", "--db", copy, expect=1)
         books.check(message in found.stderr.decode(), f"{change}: {found.stderr.decode()}")
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "support/limited.h"
 #include "support/process.h"
 #include "support/step.h"
 #include "support/test.h"
@@ -10,15 +11,6 @@
 static lanepool_claim on(uint64_t key)
 {
     return lanepool_exclusive(key);
-}
-
-static lanepool_pool *limited_pool(unsigned workers, size_t lane_pending_max)
-{
-    lanepool_options options = LANEPOOL_OPTIONS_INIT;
-
-    options.workers = workers;
-    options.lane_pending_max = lane_pending_max;
-    return pool_make_with(&options);
 }
 
 /* Returns a pool whose limit for key 1 is reached by one task, which waits at the gate. */
@@ -40,14 +32,6 @@ static lanepool_status submit_on_both(lanepool_pool *pool, struct step *step, ui
     lanepool_task task = step_task(step, claims, 2);
 
     return lanepool_pool_submit_within(pool, &task, wait_max_ns);
-}
-
-static lanepool_status try_on(lanepool_pool *pool, struct step *step, uint64_t key)
-{
-    lanepool_claim claim = on(key);
-    lanepool_task task = step_task(step, &claim, 1);
-
-    return lanepool_pool_submit_within(pool, &task, 0);
 }
 
 /* A thread that submits one step on two keys, which may be equal. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/limited.h"
 #include "support/process.h"
 #include "support/step.h"
 #include "support/test.h"
@@ -12,23 +13,6 @@
 static lanepool_claim on(uint64_t key)
 {
     return lanepool_exclusive(key);
-}
-
-static lanepool_pool *limited_pool(unsigned workers, size_t lane_pending_max)
-{
-    lanepool_options options = LANEPOOL_OPTIONS_INIT;
-
-    options.workers = workers;
-    options.lane_pending_max = lane_pending_max;
-    return pool_make_with(&options);
-}
-
-static lanepool_status try_on(lanepool_pool *pool, struct step *step, uint64_t key)
-{
-    lanepool_claim claim = on(key);
-    lanepool_task task = step_task(step, &claim, 1);
-
-    return lanepool_pool_submit_within(pool, &task, 0);
 }
 
 /* Returns true if one more task of the key is accepted. */
