@@ -19,10 +19,11 @@
 #include <unistd.h>
 
 /* Makes the mask of a new thread. Faults that a thread causes itself stay unblocked, since the
- * system kills a process that blocks them. */
+ * system kills a process that blocks them. SIGABRT stays unblocked, too: musl's abort() would end
+ * the program without calling its handler. */
 static void make_thread_mask(sigset_t *mask)
 {
-    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
     lanepool_i_check_ok(sigfillset(mask) == 0);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         lanepool_i_check_ok(sigdelset(mask, own[i]) == 0);
