@@ -237,7 +237,8 @@ void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key)
 /* A sweep: which keys it may remove, and which it has removed. */
 struct sweep {
     bool all;
-    bool (*is_idle)(const struct lanepool_i_lane *lane);
+    bool (*is_idle)(const struct lanepool_i_lane *lane, const void *context);
+    const void *context;
     lanepool_i_key *removed;
     size_t removed_count;
 };
@@ -247,7 +248,7 @@ struct sweep {
 static bool is_swept_away(const struct sweep *sweep, const lanepool_i_key *key, bool was_used)
 {
     return (sweep->all || !was_used) && key->handle_count == 0 &&
-           sweep->is_idle((const struct lanepool_i_lane *)key);
+           sweep->is_idle((const struct lanepool_i_lane *)key, sweep->context);
 }
 
 static void add_removed(struct sweep *sweep, lanepool_i_key *key)
@@ -291,10 +292,11 @@ static void sweep_chain(lanepool_i_key_bucket *bucket, struct sweep *sweep)
 }
 
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
-                                bool (*is_idle)(const struct lanepool_i_lane *lane),
-                                lanepool_i_key **removed)
+                                bool (*is_idle)(const struct lanepool_i_lane *lane,
+                                                const void *context),
+                                const void *context, lanepool_i_key **removed)
 {
-    struct sweep sweep = { all, is_idle, *removed, 0 };
+    struct sweep sweep = { all, is_idle, context, *removed, 0 };
     for (size_t i = 0; i < bucket_count; i++) {
         if (index->hand >= index->bucket_count)
             index->hand = 0;

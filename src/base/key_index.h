@@ -228,8 +228,9 @@ void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *ke
  * with handles stay. Unless `all` is set, so do keys found since the last sweep of their bucket.
  * O(keys in those buckets). */
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
-                                bool (*is_idle)(const struct lanepool_i_lane *lane),
-                                lanepool_i_key **removed);
+                                bool (*is_idle)(const struct lanepool_i_lane *lane,
+                                                const void *context),
+                                const void *context, lanepool_i_key **removed);
 /* Joins up to `bucket_count` buckets that are no longer needed. Returns true if there are more. */
 bool lanepool_i_key_index_shrink(lanepool_i_key_index *index, size_t bucket_count);
 

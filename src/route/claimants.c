@@ -9,15 +9,6 @@ lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lane
     return (lanepool_i_claim_entry *)((char *)(task + 1) + pool->extension);
 }
 
-void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task)
-{
-    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
-    uint32_t count = lanepool_i_lane_table_resolve_claims(pool, record, task);
-    for (uint32_t i = 0; i < count; i++)
-        entries[i].previous = &entries[i];
-}
-
 void lanepool_i_claimants_add(lanepool_i_claim_entry *entry)
 {
     lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
@@ -36,16 +27,14 @@ void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry)
         next->previous = entry->previous;
     if (entry->previous != NULL)
         store_relaxed(&entry->previous->claim.entry.next, (uintptr_t)next);
-    else if (claimants->entries == entry)
-        claimants->entries = next;
     else
-        claimants->before = next;
+        claimants->entries = next;
 }
 
-bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane)
+bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane, const void *pool)
 {
-    const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
-    return claimants->entries == NULL && claimants->before == NULL;
+    (void)pool;
+    return ((const lanepool_i_claimants *)lane)->entries == NULL;
 }
 
 bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,

@@ -1,7 +1,7 @@
 /*
- * Claimants: of each key, unfinished tasks that claim it. For the rules that find conflicts by key,
- * but have no lane for each key: lanes for workers, and the program's rule with claims as its
- * scope. The lane table finds the claimants of a key; they use the memory of a lane.
+ * Claimants: of each key, unfinished tasks that claim it. For the program's rule with claims as its
+ * scope, which has no lane for each key. The lane table finds the claimants of a key; they use the
+ * memory of a lane. With lanes for workers a task's claims have the same format.
  *
  * A finished task stays among the claimants until the role's holder reaps it.
  */
@@ -17,15 +17,13 @@ typedef struct lanepool_i_claim_entry lanepool_i_claim_entry;
 typedef struct lanepool_i_claimants {
     lanepool_i_key key;
     uint64_t stamp;                  /* R: a lane's stamp */
-    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the last run of
-                                        claims that overlap with one another */
-    lanepool_i_claim_entry *before;  /* R: only with lanes for workers: the run before that */
+    lanepool_i_claim_entry *entries; /* R: newest first */
 } lanepool_i_claimants;
 
 /* A task's claim of a key. Guard: R. */
 struct lanepool_i_claim_entry {
     lanepool_i_wide_entry claim; /* its link is the next entry of the key, its lane the claimants */
-    lanepool_i_claim_entry *previous; /* R: in its list; or itself if it is in none */
+    lanepool_i_claim_entry *previous; /* R: in the list of its key */
 };
 
 _Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
@@ -60,15 +58,11 @@ lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lane
 
 /* The following are the role's holder's. */
 
-/* Finds the claimants of each claim's key. Of several claims of one key one entry remains. The
- * entries are not among the claimants yet. */
-void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task);
 /* Adds the entry to `entries`. */
 void lanepool_i_claimants_add(lanepool_i_claim_entry *entry);
 void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry);
 /* Returns true if no task claims the key; for the lane table. */
-bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane);
+bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane, const void *pool);
 
 /* For a rule's functions of these names, with the task's entries; see rule.h. */
 bool lanepool_i_claimants_have_claim(const lanepool_i_claim_entry *entries, size_t count,

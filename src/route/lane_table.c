@@ -12,7 +12,7 @@
 #define SWEPT_FOR_EACH_CREATED 4
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
-                                bool (*is_idle)(const lanepool_i_lane *lane),
+                                bool (*is_idle)(const lanepool_i_lane *lane, const void *pool),
                                 const lanepool_allocator *allocator, bool has_room_beside)
 {
     table->is_idle = is_idle;
@@ -214,7 +214,7 @@ static void remove_idle_lanes(lanepool_pool *pool, lanepool_i_thread_record *rec
 {
     lanepool_i_lane_table *table = &pool->lane_table;
     lanepool_i_key *removed = NULL;
-    lanepool_i_key_index_sweep(&table->index, bucket_count, all, table->is_idle, &removed);
+    lanepool_i_key_index_sweep(&table->index, bucket_count, all, table->is_idle, pool, &removed);
     while (removed != NULL) {
         lanepool_i_key *next = removed->next;
         if (removed->type == LANEPOOL_I_TYPE_BYTES)

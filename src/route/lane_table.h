@@ -17,18 +17,19 @@
 /* Guards: I immutable, R role's holder. */
 typedef struct lanepool_i_lane_table {
     lanepool_i_lane_memory store;
-    lanepool_i_key_index index;                   /* R */
-    bool (*is_idle)(const lanepool_i_lane *lane); /* I: returns true if the lane may be removed */
-    size_t created;                               /* R: lanes made since the last sweep */
-    size_t untrimmed;                             /* R: buckets that a trim has still to sweep */
-    bool is_trimming;                             /* R */
-    uint64_t trim_worked_ns;                      /* R: by this trim so far */
-    lanepool_i_lane *frozen;                      /* R: lanes that the current walk has frozen */
-    lanepool_i_list gates;                        /* R: gates that are granted, or will be */
+    lanepool_i_key_index index; /* R */
+    /* I: returns true if the lane may be removed */
+    bool (*is_idle)(const lanepool_i_lane *lane, const void *pool);
+    size_t created;          /* R: lanes made since the last sweep */
+    size_t untrimmed;        /* R: buckets that a trim has still to sweep */
+    bool is_trimming;        /* R */
+    uint64_t trim_worked_ns; /* R: by this trim so far */
+    lanepool_i_lane *frozen; /* R: lanes that the current walk has frozen */
+    lanepool_i_list gates;   /* R: gates that are granted, or will be */
 } lanepool_i_lane_table;
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
-                                bool (*is_idle)(const lanepool_i_lane *lane),
+                                bool (*is_idle)(const lanepool_i_lane *lane, const void *pool),
                                 const lanepool_allocator *allocator, bool has_room_beside);
 void lanepool_i_lane_table_fini(lanepool_i_lane_table *table);
 

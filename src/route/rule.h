@@ -1,8 +1,7 @@
 /*
- * The rule: decides which tasks conflict, and makes them wait for one another. Three files
- * implement it: rule_keys.c (a lane for each key), rule_predicate.c (the program's predicate),
- * rule_workers.c (a lane for each worker). What the two with lanes have in common is in
- * rule_lanes.c.
+ * The rule: decides which tasks conflict, and makes them wait for one another. There are four:
+ * rule_keys.c (a lane for each key), rule_predicate.c (the program's predicate), and the two with a
+ * lane for each worker (rule_workers.h). The common part of those with lanes is in rule_lanes.c.
  *
  * Threads: R the role's holder, W the thread that runs or finishes the task. A function that a rule
  * does not need is NULL.
@@ -117,6 +116,7 @@ typedef struct lanepool_i_rule {
 
 extern const lanepool_i_rule lanepool_i_rule_keys;
 extern const lanepool_i_rule lanepool_i_rule_predicate;
-extern const lanepool_i_rule lanepool_i_rule_workers;
+extern const lanepool_i_rule lanepool_i_rule_workers_keys;
+extern const lanepool_i_rule lanepool_i_rule_workers_predicate;
 
 #endif

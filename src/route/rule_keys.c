@@ -194,11 +194,17 @@ static void keys_each_lane(lanepool_pool *pool, void (*found)(lanepool_i_key *la
     lanepool_i_key_index_each(&pool->lane_table.index, found, context);
 }
 
+static bool is_lane_idle(const lanepool_i_lane *lane, const void *pool)
+{
+    (void)pool;
+    return lanepool_i_lane_is_idle(lane);
+}
+
 static bool keys_init(lanepool_pool *pool)
 {
     pool->lane_table.frozen = NULL;
-    return lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_lane_is_idle,
-                                      pool->options.allocator, pool->slots.in_lanes != NULL);
+    return lanepool_i_lane_table_init(&pool->lane_table, is_lane_idle, pool->options.allocator,
+                                      pool->slots.in_lanes != NULL);
 }
 
 static void keys_fini(lanepool_pool *pool)

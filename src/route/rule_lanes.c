@@ -203,6 +203,13 @@ void lanepool_i_lanes_census_begin(lanepool_i_census *census)
     census->pool->rule->each_lane(census->pool, freeze_for_census, census);
 }
 
+/* Under the lock of a cut. */
+static uint8_t level_of_visit(const lanepool_i_task *cut, size_t i)
+{
+    const lanepool_i_listing *listings = lanepool_i_visits_of(cut)->listings;
+    return listings == NULL ? 0 : listings[i].level;
+}
+
 /* The lanes that a cut has passed may be gone. */
 static void add_entries(lanepool_i_census *census, size_t index, lanepool_i_task *task, bool is_cut)
 {
@@ -216,7 +223,8 @@ static void add_entries(lanepool_i_census *census, size_t index, lanepool_i_task
         if (lanepool_i_lane_is_void(lane))
             continue;
         lanepool_i_census_add_entry(census, index, lane, lanepool_i_entry_mode(task, i),
-                                    lanepool_i_entry_is_granted(task, i));
+                                    lanepool_i_entry_is_granted(task, i),
+                                    is_cut ? level_of_visit(task, i) : 0);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the rules have in common whose tasks wait in lanes: rule_keys.c and rule_workers.c. A task's
- * entries and their lanes are all that these functions need to know.
+ * The common part of the rules whose tasks wait in lanes: rule_keys.c and rule_workers.h. These
+ * functions know a task's entries and their lanes, and nothing else.
  *
  * Threads: R the role's holder, W the thread that finishes the task.
  */

@@ -228,7 +228,7 @@ static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *recor
     } else {
         *tracked = (lanepool_i_tracked){ .successors = NULL };
         if (lanepool_i_scope_has_claims(task))
-            lanepool_i_claimants_resolve(pool, record, task);
+            (void)lanepool_i_lane_table_resolve_claims(pool, record, task);
     }
     lanepool_i_scan scan = {
         .pool = pool, .record = record, .task = task, .stamp = ++pool->router.last_stamp
@@ -385,7 +385,7 @@ static void predicate_census_entries(lanepool_i_census *census, size_t index)
     const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(census->pool, row->task);
     for (uint32_t i = 0; i < row->task->as.wide.count; i++)
         lanepool_i_census_add_entry(census, index, lanepool_i_claimants_of(&entries[i]),
-                                    lanepool_i_claim_mode(&entries[i]), !waits);
+                                    lanepool_i_claim_mode(&entries[i]), !waits, 0);
 }
 
 static bool predicate_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
