@@ -70,7 +70,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
         return LANEPOOL_I_WAS_CANCELLED;
     if (lanepool_i_task_is_visitor(task))
         return LANEPOOL_I_VISITS;
-    end->future = lanepool_i_run_future(task, word);
+    end->future = lanepool_i_task_future_by(task, word);
     if (end->future == NULL)
         return LANEPOOL_I_CALLED;
     for (size_t i = 0; pool->slots.refuses_start[i] != NULL; i++)
@@ -99,7 +99,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
 static inline bool start_simply(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_SIMPLE) != 0 &&
-           lanepool_i_future_start_simple(task->as.wide.future);
+           (task->as.wide.future == NULL || lanepool_i_future_start_simple(task->as.wide.future));
 }
 
 /* The task enters the thread's running list, then retention.word is read, then the task's word. A
@@ -117,15 +117,19 @@ static inline bool start_simply(const lanepool_i_task *task)
  * If the task's word were read first, a cancelling between the two reads would be missed.
  *
  * In the cases 1 and 2 a simple task starts by a swap of its future's phase, without a lock. If a
- * cancel by the future was first, start_unless_cancelled() finds it. */
+ * cancel by the future was first, start_unless_cancelled() finds it.
+ *
+ * `measuring`, unless NULL, learns how long the function runs. */
 static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                           lanepool_i_task *task, lanepool_i_ending *end)
+                                           lanepool_i_task *task, lanepool_i_worker *measuring,
+                                           lanepool_i_ending *end)
 {
     lanepool_run run;
     end->future = NULL;
     lanepool_i_run_push(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
-    unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
+    unusual |= load_relaxed(&task->word) &
+               (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE | LANEPOOL_I_HAS_RECORD);
     bool is_simple = false;
     if (__builtin_expect(unusual != 0, 0)) {
         lanepool_i_outcome outcome = LANEPOOL_I_CALLED;
@@ -143,12 +147,15 @@ static inline lanepool_i_outcome call_task(lanepool_pool *pool, lanepool_i_threa
     /* A feature that calls tasks makes all of them wide. */
     const lanepool_i_feature *caller =
         __builtin_expect(unusual != 0, 0) ? pool->slots.call[0] : NULL;
+    uint64_t begin_ns = measuring != NULL ? lanepool_i_clock_now() : 0;
     int code = __builtin_expect(caller == NULL, 1) ? task->function(&run, task->context)
                                                    : caller->call(pool, &run, task);
+    if (measuring != NULL)
+        lanepool_i_worker_note_time(measuring, lanepool_i_clock_now() - begin_ns);
     lanepool_i_run_pop(record, &run);
     if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
         return LANEPOOL_I_PLAIN_SUCCEEDED;
-    end->future = lanepool_i_run_future(task, load_relaxed(&task->word)); /* it may be new */
+    end->future = lanepool_i_task_future(task); /* it may be new */
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
@@ -169,7 +176,7 @@ static inline void end_plain_success(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
     pool->rule->finish(pool, record, task, grants);
     lanepool_i_count_grants(record, grants);
-    lanepool_i_run_dispose_plain(pool, record, task, word);
+    lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }
@@ -178,7 +185,8 @@ static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_i_task *task, lanepool_i_outcome outcome,
                                   lanepool_i_ending *end, lanepool_i_grants *grants)
 {
-    if (__builtin_expect(outcome == LANEPOOL_I_PLAIN_SUCCEEDED, 1))
+    if (__builtin_expect(outcome == LANEPOOL_I_PLAIN_SUCCEEDED && pool->slots.in_plain[0] == NULL,
+                         1))
         end_plain_success(pool, record, task, grants);
     else
         lanepool_i_run_end(pool, record, task, outcome, end, grants);
@@ -228,37 +236,65 @@ static lanepool_i_task *find_next(lanepool_i_worker *worker)
                                                  : lanepool_i_worker_next(worker);
 }
 
+/* Takes the first task that this worker may run. With lanes per worker, that is the next one in its
+ * lane. */
+static inline lanepool_i_task *take_for_worker(lanepool_pool *pool, const lanepool_i_worker *worker,
+                                               lanepool_i_tasks *ready)
+{
+    if (!may_any_worker_run(ready->first))
+        return NULL;
+    if (pool->rule->worker_of == NULL ||
+        pool->rule->worker_of(pool, worker->record, ready->first) == worker->index)
+        return lanepool_i_tasks_take(ready);
+    return NULL;
+}
+
 /* Returns the next task for this worker out of those that became ready, and puts the others into a
  * ready ring. Returns NULL if none became ready, or the quantum of this chain is over. */
 static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i_worker *worker,
                                                  lanepool_i_task *task, uint32_t ran,
-                                                 uint64_t since_ns)
+                                                 uint64_t since_ns, bool is_measured)
 {
     lanepool_i_thread_record *record = worker->record;
     lanepool_i_grants grants;
     lanepool_i_ending end;
     attend_at_new_epoch(pool, record, task);
-    lanepool_i_outcome outcome = call_task(pool, record, task, &end);
+    lanepool_i_outcome outcome = call_task(pool, record, task, is_measured ? worker : NULL, &end);
     end_by_outcome(pool, record, task, outcome, &end, &grants);
     lanepool_i_worker_ran_one(worker);
     if (grants.ready.count == 0)
         return NULL;
     task = NULL;
-    if (may_any_worker_run(grants.ready.first) && may_continue_chain(pool, worker, ran, since_ns))
-        task = lanepool_i_tasks_take(&grants.ready);
+    if (may_continue_chain(pool, worker, ran, since_ns))
+        task = take_for_worker(pool, worker, &grants.ready);
     if (grants.ready.count > 0)
         pass_ready_on(pool, worker, &grants.ready);
     return task;
 }
 
+/* Runs tasks of the worker's lane, and measures the first one. The task that comes next in the lane
+ * is pinned to this worker. */
+static __attribute__((noinline)) void
+run_chain_of_lane(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
+{
+    uint64_t since_ns = worker->now_ns;
+    task = run_and_pick_next(pool, worker, task, 1, since_ns, true);
+    for (uint32_t ran = 2; task != NULL; ran++)
+        task = run_and_pick_next(pool, worker, task, ran, since_ns, false);
+}
+
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
+    if (pool->rule->worker_of != NULL) {
+        run_chain_of_lane(pool, worker, task);
+        return;
+    }
     /* Where tasks are reaped, the worker checks for that after each chain. */
     bool returns_after_chain = pool->rule->reap != NULL;
     while (task != NULL) {
         uint64_t since_ns = worker->now_ns;
         for (uint32_t ran = 1; task != NULL; ran++)
-            task = run_and_pick_next(pool, worker, task, ran, since_ns);
+            task = run_and_pick_next(pool, worker, task, ran, since_ns, false);
         task = returns_after_chain ? NULL : find_next(worker);
     }
 }
@@ -270,7 +306,7 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_i_grants grants;
     lanepool_i_ending end;
-    lanepool_i_outcome outcome = call_task(pool, record, task, &end);
+    lanepool_i_outcome outcome = call_task(pool, record, task, NULL, &end);
     /* While the block still belongs to the task: a walk may read it. */
     if (helper != NULL)
         lanepool_i_waits_end_help(&pool->waits, helper);
@@ -297,7 +333,7 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
     while ((task = load_relaxed(&record->running)) != NULL) {
         store_release(&record->running, load_relaxed(&task->next));
         lanepool_i_grants grants;
-        lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)),
+        lanepool_i_ending end = { lanepool_i_task_future(task),
                                   { LANEPOOL_ABANDONED, 0, NULL },
                                   lanepool_i_call_record_of(pool->call_records, task) };
         lanepool_i_run_end(pool, record, task, outcome_of_abandoned(task, &end), &end, &grants);

@@ -7,11 +7,6 @@
 
 /* --- disposing of a task --- */
 
-static inline size_t class_by_word(uint64_t word)
-{
-    return (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
-}
-
 /* A pump's task has a reference to its member until its block is given back. */
 static void release_pump_member(const lanepool_i_task *task)
 {
@@ -49,7 +44,26 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
     lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
     release_pump_member(task);
     lanepool_i_features_dispose(pool, record, task);
-    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+    lanepool_i_run_give_back(pool, record, task, word, lanepool_i_word_class(word));
+}
+
+/* Disposes of a plain task in a pool whose features have room in it. */
+static void dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, uint64_t word, bool silently)
+{
+    if (is_postponed(pool, task, silently))
+        return;
+    lanepool_i_features_dispose_plain(pool, record, task);
+    lanepool_i_run_give_back(pool, record, task, word, lanepool_i_word_class(word));
+}
+
+static inline void dispose_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task, uint64_t word, bool silently)
+{
+    if (pool->slots.in_plain[0] == NULL)
+        lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
+    else
+        dispose_roomy(pool, record, task, word, silently);
 }
 
 static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -58,15 +72,7 @@ static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *r
     if ((word & LANEPOOL_I_WIDE) != 0)
         dispose_wide(pool, record, task, word);
     else
-        lanepool_i_run_dispose_plain(pool, record, task, word);
-}
-
-void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task, uint64_t word)
-{
-    if (pool->slots.in_plain->dispose != NULL)
-        pool->slots.in_plain->dispose(pool, record, task);
-    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+        dispose_plain(pool, record, task, word, false);
 }
 
 void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
@@ -87,14 +93,14 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) == 0) {
-        lanepool_i_run_dispose_plain(pool, record, task, word);
+        dispose_plain(pool, record, task, word, true);
         return;
     }
     if (is_postponed(pool, task, true))
         return;
     lanepool_i_features_dispose(pool, record, task);
     release_pump_member(task);
-    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+    lanepool_i_run_give_back(pool, record, task, word, lanepool_i_word_class(word));
 }
 
 void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -183,7 +189,8 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
         lanepool_i_run_report_failure(pool, record, task, &end->result, true);
         end_uncalled(pool, record, task);
     }
-    bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
+    bool queue_first =
+        ((word & LANEPOOL_I_WIDE) != 0 || end->future != NULL) && calls_back(task, end);
     bool is_later = !PLANTED(NUMBERED_LATE) &&
                     is_completed_later(pool, task, &end->result, was_called, has_lanes);
     if (has_lanes)
@@ -203,6 +210,26 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
         task->context = NULL;
 }
 
+/* Ends a plain task that has succeeded, and has no record. */
+static void end_roomy_success(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    const lanepool_result result = { LANEPOOL_OK, 0, NULL };
+    *grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_count_up(&record->ran, 1);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
+    if (!PLANTED(NUMBERED_LATE))
+        (void)is_completed_later(pool, task, &result, true, true);
+    pool->rule->finish(pool, record, task, grants);
+    lanepool_i_count_grants(record, grants);
+    if (PLANTED(NUMBERED_LATE))
+        (void)is_completed_later(pool, task, &result, true, true);
+    dispose_roomy(pool, record, task, word, false);
+    if (PLANTED(LATE_TOUCH))
+        task->context = NULL;
+}
+
 /* Ends a simple task that has succeeded. It has no release callback and no record, so step 5 and
  * all that features add are left out. No rule that reaps has simple tasks. */
 static void end_simple_success(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -215,10 +242,12 @@ static void end_simple_success(lanepool_pool *pool, lanepool_i_thread_record *re
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
     pool->rule->finish(pool, record, task, grants);
     lanepool_i_count_grants(record, grants);
-    if (lanepool_i_future_has_callbacks(end->future))
-        lanepool_i_router_put_ready(pool, record, &grants->ready);
-    complete_future(record, end);
-    lanepool_i_run_give_back(pool, record, task, word, class_by_word(word));
+    if (end->future != NULL) {
+        if (lanepool_i_future_has_callbacks(end->future))
+            lanepool_i_router_put_ready(pool, record, &grants->ready);
+        complete_future(record, end);
+    }
+    lanepool_i_run_give_back(pool, record, task, word, lanepool_i_word_class(word));
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }
@@ -288,8 +317,7 @@ void lanepool_i_run_end_suspended(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_result result)
 {
     lanepool_i_grants grants;
-    lanepool_i_ending end = { lanepool_i_run_future(task, load_relaxed(&task->word)), result,
-                              call };
+    lanepool_i_ending end = { lanepool_i_task_future(task), result, call };
     if (call != NULL) {
         settle_with_record(pool, record, task, &end, &grants);
     } else {
@@ -305,6 +333,8 @@ void lanepool_i_run_end(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     if (outcome == LANEPOOL_I_SIMPLE_SUCCEEDED)
         end_simple_success(pool, record, task, end, grants);
+    else if (outcome == LANEPOOL_I_PLAIN_SUCCEEDED)
+        end_roomy_success(pool, record, task, grants);
     else if (outcome == LANEPOOL_I_ENDED || outcome == LANEPOOL_I_ENDED_UNCALLED)
         settle_task(pool, record, task, end, outcome == LANEPOOL_I_ENDED, true, grants);
     else if (outcome == LANEPOOL_I_RETURNED_WITH_RECORD)
@@ -348,7 +378,7 @@ void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepoo
 void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_task *task, const lanepool_result *result)
 {
-    lanepool_i_ending end = { task->as.wide.future, *result, NULL };
+    lanepool_i_ending end = { lanepool_i_task_future(task), *result, NULL };
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
     end_uncalled(pool, record, task);

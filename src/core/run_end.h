@@ -1,6 +1,6 @@
 /*
- * The end of a task. run.c ends plain tasks that have succeeded; run_end.c ends all others. run.c
- * has the order of the steps.
+ * The end of a task. run.c ends plain tasks that have succeeded, where no feature has room in them;
+ * run_end.c ends all others. run.c has the order of the steps.
  */
 #ifndef LANEPOOL_SRC_CORE_RUN_END_H
 #define LANEPOOL_SRC_CORE_RUN_END_H
@@ -27,12 +27,6 @@ typedef enum lanepool_i_outcome {
     LANEPOOL_I_VISITS,               /* a cut or a visitor has visits to make */
     LANEPOOL_I_VISIT_ABANDONED       /* a visitor's visit has ended its thread */
 } lanepool_i_outcome;
-
-/* Returns the future of a task with this word, or NULL. */
-static inline lanepool_future *lanepool_i_run_future(const lanepool_i_task *task, uint64_t word)
-{
-    return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
-}
 
 /* Comes after everything else that is done for the task. Release: a thread that adds up the
  * counters sees what the task did. In two cases the store is in the total order:
@@ -65,20 +59,6 @@ static inline void lanepool_i_run_give_back(lanepool_pool *pool, lanepool_i_thre
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_slab_give(&pool->slab, &record->cache, class, task);
     lanepool_i_run_count_finished(pool, record, word);
-}
-
-/* Disposes of a plain task with room for a feature. */
-void lanepool_i_run_dispose_roomy(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                  lanepool_i_task *task, uint64_t word);
-
-static inline void lanepool_i_run_dispose_plain(lanepool_pool *pool,
-                                                lanepool_i_thread_record *record,
-                                                lanepool_i_task *task, uint64_t word)
-{
-    if (__builtin_expect(pool->slots.in_plain == NULL, 1))
-        lanepool_i_run_give_back(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
-    else
-        lanepool_i_run_dispose_roomy(pool, record, task, word);
 }
 
 /* Ends a task by its outcome, which is not CALLED. Leaves the tasks that became ready in the

@@ -70,12 +70,17 @@ static size_t size_with_entries(const lanepool_pool *pool, const lanepool_task *
 static lanepool_i_visits_layout layout_of_visits(const lanepool_pool *pool,
                                                  const lanepool_task *task)
 {
-    return (lanepool_i_visits_layout){ .offset = size_with_entries(pool, task),
-                                       .room = features_room(pool, task),
-                                       .has_parts = pool->slots.begin_visit[0] != NULL &&
-                                                    task->at_lane != NULL,
-                                       .claim_count = task->claim_count,
-                                       .workers = pool->options.workers };
+    const lanepool_i_feature *in_lanes = pool->slots.in_lanes;
+    return (lanepool_i_visits_layout){
+        .offset = size_with_entries(pool, task),
+        .room = features_room(pool, task),
+        .part_room = pool->room.size,
+        .visitor_room = in_lanes == NULL ? 0 : in_lanes->visitor_room,
+        .has_levels = in_lanes != NULL,
+        .has_parts = pool->slots.begin_visit[0] != NULL && task->at_lane != NULL,
+        .claim_count = task->claim_count,
+        .workers = pool->options.workers
+    };
 }
 
 /* Returns the bytes behind the entries: the features' room, then callbacks, or a cut's visits. */
@@ -195,6 +200,32 @@ static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
     lanepool_i_future_release(block->as.wide.future);
 }
 
+lanepool_status lanepool_i_build_bare(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      const lanepool_task *task, lanepool_i_task **built)
+{
+    size_t size = size_with_entries(pool, task);
+    size_t class = lanepool_i_slab_class_of(size);
+    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    bool has_guess = class != LANEPOOL_I_SLAB_SYSTEM;
+    block->as.wide.kind = has_guess ? (uintptr_t)lanepool_i_slab_early(block) : 0;
+    block->function = task->function;
+    block->context = task->context;
+    block->as.wide.future = NULL;
+    block->as.wide.release = NULL;
+    block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
+    block->as.wide.tag = 0;
+    atomic_init(&block->word,
+                LANEPOOL_I_WIDE | LANEPOOL_I_SIMPLE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
+    if (!fill_wide_entries(pool, record, block, task)) {
+        give_block(pool, record, block);
+        return LANEPOOL_NOMEM;
+    }
+    *built = block;
+    return LANEPOOL_OK;
+}
+
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built)
 {
@@ -223,16 +254,12 @@ lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thr
                                              const lanepool_task *task, lanepool_i_task **built)
 {
     lanepool_i_task *block;
-    const lanepool_i_feature *feature = pool->slots.in_plain;
-    bool is_behind = feature->is_plain_room_behind || task->claim_count > 1;
-    size_t class = is_behind ? LANEPOOL_I_ROOMY_CLASS : LANEPOOL_I_PLAIN_CLASS;
+    bool is_roomy = pool->room.in_line || task->claim_count > 1;
+    size_t class = is_roomy ? LANEPOOL_I_ROOMY_CLASS : LANEPOOL_I_PLAIN_CLASS;
     lanepool_status status = lanepool_i_build_plain(pool, record, task, class, &block);
     if (status != LANEPOOL_OK)
         return status;
-    if (feature->init_room != NULL)
-        feature->init_room(pool, task, block);
-    if (feature->build != NULL)
-        status = feature->build(pool, record, task, block);
+    status = lanepool_i_features_build_plain(pool, record, task, block);
     if (status == LANEPOOL_OK) {
         *built = block;
         return status;

@@ -12,11 +12,17 @@
 
 #define LANEPOOL_I_PLAIN_CLAIMS_MAX 2
 
+/* Returns what the task has beside claims; 0 if it has nothing. */
+static inline uint64_t lanepool_i_build_beside_claims(const lanepool_task *task)
+{
+    return (uintptr_t)task->future | (uintptr_t)task->release | (uintptr_t)task->cancelled |
+           task->tag;
+}
+
 static inline bool lanepool_i_build_is_wide(const lanepool_pool *pool, const lanepool_task *task,
                                             bool member)
 {
-    uint64_t asks_for_more = (uintptr_t)task->future | (uintptr_t)task->release |
-                             (uintptr_t)task->cancelled | task->tag | pool->all_wide;
+    uint64_t asks_for_more = lanepool_i_build_beside_claims(task) | pool->all_wide;
     return member || task->claim_count > LANEPOOL_I_PLAIN_CLAIMS_MAX || asks_for_more != 0;
 }
 
@@ -46,10 +52,13 @@ static inline bool lanepool_i_build_entry(lanepool_pool *pool, lanepool_i_thread
 /* Gives back the byte strings in the first `count` entries of a block. */
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count);
+/* Builds a wide task that has only claims, in a pool that has bare tasks. Returns OK or NOMEM. */
+lanepool_status lanepool_i_build_bare(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      const lanepool_task *task, lanepool_i_task **built);
 /* Builds a wide task. Returns OK, NOMEM or NO_RESOURCE. */
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built);
-/* Builds a plain task with room for a feature. Returns OK or NOMEM. */
+/* Builds a plain task with room for features. Returns OK, NOMEM or NO_RESOURCE. */
 lanepool_status lanepool_i_build_roomy_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
                                              const lanepool_task *task, lanepool_i_task **built);
 /* Builds a barrier. Returns OK, NOMEM or NO_RESOURCE. */
@@ -122,8 +131,10 @@ static inline lanepool_status lanepool_i_build(lanepool_pool *pool,
         return LANEPOOL_NOMEM;
     lanepool_status status;
     if (lanepool_i_build_is_wide(pool, task, member))
-        status = lanepool_i_build_wide(pool, record, task, built);
-    else if (pool->slots.in_plain == NULL)
+        status = pool->has_bare && !member && lanepool_i_build_beside_claims(task) == 0
+                     ? lanepool_i_build_bare(pool, record, task, built)
+                     : lanepool_i_build_wide(pool, record, task, built);
+    else if (pool->slots.in_plain[0] == NULL)
         status = lanepool_i_build_plain(pool, record, task, LANEPOOL_I_PLAIN_CLASS, built);
     else
         status = lanepool_i_build_roomy_plain(pool, record, task, built);

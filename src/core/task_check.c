@@ -70,12 +70,6 @@ static bool are_claims_of_cut(const lanepool_task *task)
     return valid;
 }
 
-/* A feature of a pool that follows a task through its lanes does not know visits. */
-static bool offers_cuts(const lanepool_pool *pool)
-{
-    return lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && pool->slots.in_lanes == NULL;
-}
-
 /* When a lane is poisoned, other lanes may have been visited already. So a cut cannot fail there. A
  * progressive rollup waits there: it has all of its lanes, or none. */
 static bool bears_poison(const lanepool_pool *pool, const lanepool_task *task)
@@ -94,7 +88,8 @@ lanepool_status lanepool_i_description_check_cut(const lanepool_pool *pool,
         return LANEPOOL_OK;
     if (!are_claims_of_cut(task) || (task->at_lane != NULL && task->at_grant != NULL))
         return LANEPOOL_INVALID;
-    bool is_offered = offers_cuts(pool) && task->pump == NULL && bears_poison(pool, task);
+    bool is_offered = lanepool_i_pool_offers(pool, LANEPOOL_I_CUTS) && task->pump == NULL &&
+                      bears_poison(pool, task);
     return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 

@@ -18,10 +18,22 @@ lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
     (void)lanepool_i_policy_read(&pool->failures->policy, given); /* it was found valid */
     pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
     pool->failures->makes_records_late =
-        pool->failures->has_policy && pool->failures->policy.at_end != LANEPOOL_FAILURE_PAUSE &&
-        pool->failures->policy.at_poison != LANEPOOL_AT_POISON_FAIL;
+        lanepool_i_policy_makes_records_late(&pool->failures->policy);
     pool->options.on_failure = NULL;
     return LANEPOOL_OK;
+}
+
+bool lanepool_i_policy_makes_records_late(const lanepool_failure_policy *policy)
+{
+    return lanepool_i_policy_is_set(policy) && policy->at_end != LANEPOOL_FAILURE_PAUSE &&
+           policy->at_poison != LANEPOOL_AT_POISON_FAIL;
+}
+
+/* A task that leaves poisoned lanes is wide. */
+bool lanepool_i_failures_allow_plain(const lanepool_i_failures *failures)
+{
+    return !failures->has_policy ||
+           (failures->makes_records_late && failures->policy.at_poison == LANEPOOL_AT_POISON_WAIT);
 }
 
 /* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So have a barrier and

@@ -11,6 +11,11 @@
 /* Copies the pool's policy. Returns what lanepool_i_policy_check() says about it. */
 lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool);
 
+/* Returns true if the tasks of a pool with this policy need a record only after a failure. */
+bool lanepool_i_policy_makes_records_late(const lanepool_failure_policy *policy);
+/* Returns true if tasks under the pool's policy may be plain. */
+bool lanepool_i_failures_allow_plain(const lanepool_i_failures *failures);
+
 /* Removes the policy of a periodic task that was built: it runs again, whatever a run returns. */
 void lanepool_i_failures_remove_policy(lanepool_i_task *task);
 

@@ -50,49 +50,53 @@ lanepool_i_attempts *lanepool_i_parked_find_locked(const lanepool_i_failures *fa
 
 /* --- by lane --- */
 
-static lanepool_i_wide_entry *next_in_chain(const lanepool_i_wide_entry *entry)
-{
-    return (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
-}
-
 static lanepool_i_parked_chain *chain_of(const lanepool_i_failures *failures,
                                          const lanepool_i_lane *lane)
 {
     return &failures->lanes[lane->key.hash & failures->lane_mask];
 }
 
-static void add_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entry)
+static lanepool_i_lane *lane_of_link(uintptr_t link)
 {
-    lanepool_i_parked_chain *chain = chain_of(failures, entry->entry.at.lane);
-    store_relaxed(&entry->entry.next, 0);
-    if (chain->first == NULL)
-        chain->first = entry;
+    return (lanepool_i_lane *)(lanepool_i_link_entry(link)->at.bits & LANEPOOL_I_ENTRY_LANE);
+}
+
+static uintptr_t next_in_chain(uintptr_t link)
+{
+    return load_relaxed(&lanepool_i_link_entry(link)->next);
+}
+
+static void add_entry(lanepool_i_failures *failures, uintptr_t link)
+{
+    lanepool_i_parked_chain *chain = chain_of(failures, lane_of_link(link));
+    store_relaxed(&lanepool_i_link_entry(link)->next, 0);
+    if (chain->first == 0)
+        chain->first = link;
     else
-        store_relaxed(&chain->last->entry.next, (uintptr_t)entry);
-    chain->last = entry;
+        store_relaxed(&lanepool_i_link_entry(chain->last)->next, link);
+    chain->last = link;
 }
 
 /* `next` of a cut's entry says again that the lane is kept. */
-static void remove_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entry)
+static void remove_entry(lanepool_i_failures *failures, uintptr_t link)
 {
-    lanepool_i_parked_chain *chain = chain_of(failures, entry->entry.at.lane);
-    lanepool_i_wide_entry *before = NULL;
-    for (lanepool_i_wide_entry *other = chain->first; other != entry; other = next_in_chain(other))
+    lanepool_i_parked_chain *chain = chain_of(failures, lane_of_link(link));
+    uintptr_t before = 0;
+    for (uintptr_t other = chain->first; other != link; other = next_in_chain(other))
         before = other;
-    if (before == NULL)
-        chain->first = next_in_chain(entry);
+    if (before == 0)
+        chain->first = next_in_chain(link);
     else
-        store_relaxed(&before->entry.next, (uintptr_t)next_in_chain(entry));
-    if (chain->last == entry)
+        store_relaxed(&lanepool_i_link_entry(before)->next, next_in_chain(link));
+    if (chain->last == link)
         chain->last = before;
-    if ((entry->owner & LANEPOOL_I_OWNER_CUT) != 0)
-        store_relaxed(&entry->entry.next, LANEPOOL_I_NEXT_KEPT);
+    if (lanepool_i_link_is_of_cut(link))
+        store_relaxed(&lanepool_i_link_entry(link)->next, LANEPOOL_I_NEXT_KEPT);
 }
 
 /* Calls `change` for each lane that the task poisons. Returns their number. */
 static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempts *attempts,
-                         void (*change)(lanepool_i_failures *failures,
-                                        lanepool_i_wide_entry *entry))
+                         void (*change)(lanepool_i_failures *failures, uintptr_t link))
 {
     size_t changed = 0;
     if (attempts->pool->rule->route_with_hold == NULL)
@@ -101,7 +105,7 @@ static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempt
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
         if (!lanepool_i_entry_blocks(task, i))
             continue;
-        change(failures, &lanepool_i_entries_wide(task)[i]);
+        change(failures, lanepool_i_entry_link(task, i));
         changed++;
     }
     return changed;
@@ -110,11 +114,11 @@ static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempt
 bool lanepool_i_parked_has_lane(lanepool_pool *pool, const lanepool_i_lane *lane)
 {
     lanepool_i_mutex_lock(&pool->suspended.lock);
-    const lanepool_i_wide_entry *entry = chain_of(pool->failures, lane)->first;
-    while (entry != NULL && entry->entry.at.lane != lane)
-        entry = next_in_chain(entry);
+    uintptr_t link = chain_of(pool->failures, lane)->first;
+    while (link != 0 && lane_of_link(link) != lane)
+        link = next_in_chain(link);
     lanepool_i_mutex_unlock(&pool->suspended.lock);
-    return entry != NULL;
+    return link != 0;
 }
 
 bool lanepool_i_parked_is_dropping(lanepool_pool *pool, const lanepool_i_lane *lane,
@@ -122,11 +126,10 @@ bool lanepool_i_parked_is_dropping(lanepool_pool *pool, const lanepool_i_lane *l
 {
     bool drops = false;
     lanepool_i_mutex_lock(&pool->suspended.lock);
-    const lanepool_i_wide_entry *entry = chain_of(pool->failures, lane)->first;
-    for (; entry != NULL && !drops; entry = next_in_chain(entry))
-        drops = entry->entry.at.lane == lane &&
-                lanepool_i_attempts_of((lanepool_i_task *)(entry->owner & LANEPOOL_I_OWNER_TASK))
-                        ->dropped_by == dropped_by;
+    uintptr_t link = chain_of(pool->failures, lane)->first;
+    for (; link != 0 && !drops; link = next_in_chain(link))
+        drops = lane_of_link(link) == lane &&
+                lanepool_i_attempts_of(lanepool_i_link_task(link))->dropped_by == dropped_by;
     lanepool_i_mutex_unlock(&pool->suspended.lock);
     return drops;
 }

@@ -59,7 +59,7 @@ static void move_entry_to_void(lanepool_pool *pool, lanepool_i_task *task, lanep
         pool->slots.in_lanes->withdraw_entry(pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
     if (lanepool_i_task_is_cut(task)) {
-        lanepool_i_cut_leave_lane(task, entry, void_lane, grants);
+        lanepool_i_cut_leave_lane(pool, task, entry, grants);
         return;
     }
     entry->entry.at.lane = void_lane;

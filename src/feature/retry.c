@@ -6,6 +6,7 @@
 #include "core/task_check.h"
 #include "feature/delay.h"
 #include "feature/failures.h"
+#include "feature/late_record.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
@@ -13,9 +14,6 @@
 #include "lane/visits.h"
 #include "route/entries.h"
 #include "route/pool.h"
-
-/* Records of failures that a thread reserves at once. */
-#define RESERVED_AT_ONCE LANEPOOL_I_LANE_CREDIT
 
 static void fire_retry(lanepool_i_timer *timer);
 
@@ -32,17 +30,10 @@ static bool create_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-/* Returns true if the task gets its record when it fails. */
-static bool gets_record_late(const lanepool_pool *pool, const lanepool_task *task)
-{
-    return pool->failures->makes_records_late && task->future == NULL &&
-           !lanepool_i_description_is_member(task);
-}
-
 static size_t policy_member_size(const lanepool_pool *pool, const lanepool_task *task)
 {
-    bool has_record =
-        task->on_failure != NULL || (pool->failures->has_policy && !gets_record_late(pool, task));
+    bool has_record = task->on_failure != NULL ||
+                      (pool->failures->has_policy && !lanepool_i_late_record_is_for(pool, task));
     return has_record ? sizeof(lanepool_i_attempts) : 0;
 }
 
@@ -75,42 +66,11 @@ static lanepool_status build_record(lanepool_pool *pool, const lanepool_task *ta
     return create_gates(attempts, task->claim_count) ? LANEPOOL_OK : LANEPOOL_NOMEM;
 }
 
-static lanepool_status reserve_record(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_task *block)
-{
-    if (record->attempts == 0) {
-        if (!lanepool_i_attempts_memory_reserve(&pool->failures->memory, RESERVED_AT_ONCE))
-            return LANEPOOL_NOMEM;
-        record->attempts = RESERVED_AT_ONCE;
-    }
-    record->attempts--;
-    store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_FAILS_BY_POOL);
-    return LANEPOOL_OK;
-}
-
-static bool has_late_record(const lanepool_i_task *task)
-{
-    uint64_t bits = LANEPOOL_I_WIDE | LANEPOOL_I_FAILS_BY_POOL;
-    return (load_relaxed(&task->word) & bits) == bits;
-}
-
-/* The thread may give some of its reservations to the others. */
-void lanepool_i_retry_end_reservation(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_task *task)
-{
-    if (!has_late_record(task) || task->as.wide.future != NULL)
-        return;
-    if (++record->attempts < 2 * RESERVED_AT_ONCE)
-        return;
-    record->attempts -= RESERVED_AT_ONCE;
-    lanepool_i_attempts_memory_unreserve(&pool->failures->memory, RESERVED_AT_ONCE);
-}
-
 static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task *block)
 {
-    bool is_late = gets_record_late(pool, task);
-    if (!is_late && policy_member_size(pool, task) == 0)
+    (void)record;
+    if (policy_member_size(pool, task) == 0)
         return LANEPOOL_OK;
     lanepool_failure_policy policy = pool->failures->policy;
     if (task->on_failure != NULL)
@@ -120,7 +80,7 @@ static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_rec
         if (status != LANEPOOL_OK)
             return status;
     }
-    return is_late ? reserve_record(pool, record, block) : build_record(pool, task, &policy, block);
+    return build_record(pool, task, &policy, block);
 }
 
 /* The task has started, so no other thread reads its future now. */
@@ -131,15 +91,15 @@ static lanepool_i_attempts *make_record(lanepool_pool *pool, lanepool_i_task *ta
                                 pool->creator, task);
     init_attempts(attempts, pool, &pool->failures->policy, task);
     attempts->is_own = false;
-    task->as.wide.future = &attempts->member.future;
+    lanepool_i_task_set_record(task, &attempts->member.future);
     return attempts;
 }
 
 /* Returns the record of a task that runs, made if needed; NULL if the task has no policy. */
 static lanepool_i_attempts *record_of_running(lanepool_pool *pool, lanepool_i_task *task)
 {
-    bool makes = has_late_record(task) && task->as.wide.future == NULL;
-    return makes ? make_record(pool, task) : lanepool_i_attempts_of(task);
+    return lanepool_i_late_record_is_missing(pool, task) ? make_record(pool, task)
+                                                         : lanepool_i_attempts_of(task);
 }
 
 /* --- retries --- */
@@ -466,8 +426,6 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
 const lanepool_i_feature lanepool_i_feature_retry = {
     .member_size = policy_member_size,
     .build = build_attempts,
-    .unbuild = lanepool_i_retry_end_reservation,
-    .dispose = lanepool_i_retry_end_reservation,
     .refuses_start = refuses_attempt,
     .failed = handle_failed_attempt,
 };

@@ -7,9 +7,6 @@
 #include "future/attempts.h"
 #include "sched/thread_record.h"
 
-/* Gives the reserved record of a task that ends without one to this thread. */
-void lanepool_i_retry_end_reservation(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_task *task);
 /* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(lanepool_pool *pool, lanepool_i_task *task);
 /* Called when a task that has started was asked to stop: makes a delayed retry due. */

@@ -6,10 +6,10 @@
  *
  * Most tasks have only the pool's policy, and few fail. If that policy needs a record only after a
  * failure, a task without a future, group, pump, deadline or policy of its own has no record until
- * then. The submit reserves its memory (attempts_memory.h). Such a task has FAILS_BY_POOL in its
- * word, and no future before. The thread that handles the failure makes the record. No other thread
- * reads the future of a task that has started, unless it has found the task in the list of
- * suspended tasks. No reference to such a record outlives the pool.
+ * then. The submit reserves its memory (late_record.h). Such a task is plain, or has FAILS_BY_POOL
+ * in its word, and has no future before. The thread that handles the failure makes the record. No
+ * other thread reads the future of a task that has started, unless it has found the task in the
+ * list of suspended tasks. No reference to such a record outlives the pool.
  *
  * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *
@@ -63,8 +63,8 @@ struct lanepool_i_attempts {
 
 /* The parked tasks' entries in lanes of one hash, linked through `next`; see parked.h. */
 typedef struct lanepool_i_parked_chain {
-    lanepool_i_wide_entry *first;
-    lanepool_i_wide_entry *last; /* not read if `first` is NULL */
+    uintptr_t first; /* a link, as in a lane; 0: none */
+    uintptr_t last;  /* not read if `first` is 0 */
 } lanepool_i_parked_chain;
 
 /* Guards: I immutable, A atomic, L the lock of the suspended tasks. */
@@ -116,8 +116,7 @@ static inline lanepool_i_attempts *lanepool_i_suspended_parked(lanepool_i_suspen
  * tombstone may not. */
 static inline lanepool_i_attempts *lanepool_i_attempts_of(const lanepool_i_task *task)
 {
-    return lanepool_i_task_is_wide(task) ? lanepool_i_attempts_of_future(task->as.wide.future)
-                                         : NULL;
+    return lanepool_i_attempts_of_future(lanepool_i_task_future(task));
 }
 
 static inline void lanepool_i_attempts_free_gates(lanepool_i_attempts *attempts)

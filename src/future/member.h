@@ -77,10 +77,9 @@ static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
 /* Returns the task's member, or NULL. The task must still hold its reference to its future. */
 static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *task)
 {
-    if (!lanepool_i_task_is_wide(task) || task->as.wide.future == NULL ||
-        !lanepool_i_future_is_member(task->as.wide.future))
-        return NULL;
-    return lanepool_i_member_of(task->as.wide.future);
+    lanepool_future *future = lanepool_i_task_future(task);
+    return future != NULL && lanepool_i_future_is_member(future) ? lanepool_i_member_of(future)
+                                                                 : NULL;
 }
 
 /* Returns true if the future was made after its task had started; see attempts.h. */

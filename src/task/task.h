@@ -2,8 +2,9 @@
  * The block: the memory of one accepted task.
  *
  * A task carries its entries inline. A *plain* task has at most two claims and nothing else, and
- * fits into 64 bytes. A task with more claims, a future, a release callback, a tag, or a predicate
- * of the program's is *wide*: the same 64 bytes, with the entries behind them.
+ * fits into 64 bytes. Features may have room in plain tasks, too; see lanepool_i_line_behind. A
+ * task with more claims, a future, a release callback, a tag, or a predicate of the program's is
+ * *wide*: the same 64 bytes, with the entries behind them.
  *
  * The task's word, from its highest bit:
  *
@@ -12,13 +13,15 @@
  * The countdown is a plain task's; a wide task has its own. Tickets are compared only within the
  * pending tasks of one pool, which are far fewer than 2^39.
  *
- * Ticket and flags are written before the task can become ready. Three kinds of bits change later:
+ * Ticket and flags are written before the task can become ready. Four kinds of bits change later:
  *   - VISITED, which belongs to the role's holder;
  *   - TOMBSTONE and STARTED, which decide between cancelling and starting (cancel.c);
- *   - the number and modes of the entries, when the task gives an entry up (entries.c).
+ *   - the number and modes of the entries, when the task gives an entry up (entries.c);
+ *   - HAS_RECORD, which the thread that runs the task sets (attempts.h).
  *
- * A wide task is *simple* if it has a future, no callbacks, and no record, and no feature takes
- * part in its start or its end.
+ * A wide task is *simple* if it has a future or nothing but claims, no callbacks, and no record,
+ * and no feature takes part in its start or its end. Without a future it is *bare*. The submitter
+ * of a bare task leaves a guess of a later task's address in its `kind`; see inbox.h.
  *
  * Guard letters on fields: S the submitter until the append, R the role's holder until the task is
  * ready, A atomic, W the worker that runs the task.
@@ -140,7 +143,8 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_CLASS_MASK     7
 #define LANEPOOL_I_CLASS_BITS     ((uint64_t)LANEPOOL_I_CLASS_MASK << LANEPOOL_I_CLASS_SHIFT)
 #define LANEPOOL_I_PLAIN_CLASS    0                   /* the class of plain tasks */
-#define LANEPOOL_I_ROOMY_CLASS    1                   /* of plain tasks with room behind */
+#define LANEPOOL_I_ROOMY_CLASS    1                   /* of plain tasks with a line behind */
+#define LANEPOOL_I_HAS_RECORD     ((uint64_t)1 << 21) /* of a plain task, whose class has one bit */
 #define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */
 #define LANEPOOL_I_STARTED        ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT   24
@@ -240,13 +244,39 @@ static inline uint32_t lanepool_i_task_tag(const lanepool_i_task *task)
     return lanepool_i_task_is_wide(task) ? task->as.wide.tag : 0;
 }
 
-static inline size_t lanepool_i_task_class(const lanepool_i_task *task)
+/* Returns the slab class of a block with this word. */
+static inline size_t lanepool_i_word_class(uint64_t word)
 {
-    return (size_t)(load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+    size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+    return (word & LANEPOOL_I_WIDE) != 0 ? class : class & LANEPOOL_I_ROOMY_CLASS;
 }
 
-/* The room that a feature has in a plain task: a pointer for each claim. With at most one claim it
- * is in place of the second entry. Otherwise it is behind the task, whose class then is ROOMY. */
+static inline size_t lanepool_i_task_class(const lanepool_i_task *task)
+{
+    return lanepool_i_word_class(load_relaxed(&task->word));
+}
+
+/* The line behind a plain task whose class is ROOMY. Without it, a task with at most one claim has
+ * one pointer in place of its second entry. */
+typedef struct lanepool_i_line_behind {
+    uint64_t front[5];       /* of one feature */
+    void *of_claims[2];      /* of another one: a pointer for each claim */
+    lanepool_future *record; /* W: of a task with HAS_RECORD; see attempts.h */
+} lanepool_i_line_behind;
+
+_Static_assert(sizeof(lanepool_i_line_behind) == sizeof(lanepool_i_task), "it is one line");
+
+static inline bool lanepool_i_plain_is_roomy(const lanepool_i_task *task)
+{
+    return (load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT & LANEPOOL_I_ROOMY_CLASS) != 0;
+}
+
+static inline lanepool_i_line_behind *lanepool_i_task_line(lanepool_i_task *task)
+{
+    return (lanepool_i_line_behind *)(task + 1);
+}
+
+/* A feature's pointers, one for each claim, in a plain task. */
 typedef struct lanepool_i_plain_room {
     void **at;
     size_t count;
@@ -254,9 +284,39 @@ typedef struct lanepool_i_plain_room {
 
 static inline lanepool_i_plain_room lanepool_i_task_plain_room(lanepool_i_task *task)
 {
-    bool behind = lanepool_i_task_class(task) == LANEPOOL_I_ROOMY_CLASS;
-    return behind ? (lanepool_i_plain_room){ (void **)(task + 1), 2 }
-                  : (lanepool_i_plain_room){ &task->as.plain[1].at.room, 1 };
+    return lanepool_i_plain_is_roomy(task)
+               ? (lanepool_i_plain_room){ lanepool_i_task_line(task)->of_claims, 2 }
+               : (lanepool_i_plain_room){ &task->as.plain[1].at.room, 1 };
+}
+
+/* Returns the future of a task with this word, or NULL. */
+static inline lanepool_future *lanepool_i_task_future_by(const lanepool_i_task *task, uint64_t word)
+{
+    if ((word & LANEPOOL_I_WIDE) != 0)
+        return task->as.wide.future;
+    if (__builtin_expect((word & LANEPOOL_I_HAS_RECORD) == 0, 1))
+        return NULL;
+    return lanepool_i_plain_is_roomy(task) ? ((const lanepool_i_line_behind *)(task + 1))->record
+                                           : (lanepool_future *)task->as.plain[1].at.room;
+}
+
+static inline lanepool_future *lanepool_i_task_future(const lanepool_i_task *task)
+{
+    return lanepool_i_task_future_by(task, load_relaxed(&task->word));
+}
+
+/* W: gives a running task that has no future one. A plain task's pool has room for it. */
+static inline void lanepool_i_task_set_record(lanepool_i_task *task, lanepool_future *record)
+{
+    if (lanepool_i_task_is_wide(task)) {
+        task->as.wide.future = record;
+        return;
+    }
+    if (lanepool_i_plain_is_roomy(task))
+        lanepool_i_task_line(task)->record = record;
+    else
+        task->as.plain[1].at.room = record;
+    fetch_or_relaxed(&task->word, LANEPOOL_I_HAS_RECORD);
 }
 
 /* Tasks in one list, linked through `next`. One thread uses it. */

@@ -319,8 +319,8 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
     if (task == NULL)
         return run->of_sequence->future != NULL &&
                load_relaxed(&run->of_sequence->future->asked_to_end);
-    return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
-           load_relaxed(&task->as.wide.future->asked_to_end);
+    const lanepool_future *future = lanepool_i_task_future(task);
+    return future != NULL && load_relaxed(&future->asked_to_end);
 }
 
 /* --- several tasks --- */
@@ -357,7 +357,7 @@ static bool countdown_shows_start(const lanepool_pool *pool, const lanepool_i_ta
 static void add_cancelled(struct cancelling *cancelling, const lanepool_i_task *task, uint64_t word,
                           uintptr_t raw, const lanepool_i_callbacks *of_periodic)
 {
-    lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
+    lanepool_future *future = lanepool_i_task_future_by(task, word);
     if (future != NULL && !take_over_future(future))
         return;
     struct cancelled_task *cancelled =

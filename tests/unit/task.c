@@ -57,13 +57,40 @@ Test(task, the_class_of_the_block_is_in_the_word)
 
     for (uint64_t class = 0; class <= LANEPOOL_I_CLASS_MASK; class ++) {
         plain_init(&block, UINT64_MAX >> LANEPOOL_I_TICKET_SHIFT, 1);
-        fetch_or_relaxed(&block.task.word, class << LANEPOOL_I_CLASS_SHIFT);
+        fetch_or_relaxed(&block.task.word, LANEPOOL_I_WIDE | class << LANEPOOL_I_CLASS_SHIFT);
         expect_eq(lanepool_i_task_class(&block.task), class);
         expect(!lanepool_i_task_is_tombstone(&block.task));
         fetch_or_relaxed(&block.task.word, LANEPOOL_I_TOMBSTONE);
         expect(lanepool_i_task_is_tombstone(&block.task));
         expect_eq(lanepool_i_task_class(&block.task), class);
     }
+}
+
+Test(task, a_plain_task_with_one_claim_has_its_record_in_place_of_the_second_entry)
+{
+    struct plain_block blocks[2];
+    lanepool_i_task *task = &blocks[0].task;
+    lanepool_future *record = (lanepool_future *)&blocks[1];
+
+    plain_init(&blocks[0], 1, 1);
+    expect(lanepool_i_task_future(task) == NULL);
+    lanepool_i_task_set_record(task, record);
+    expect(lanepool_i_task_future(task) == record);
+    expect_eq(lanepool_i_task_class(task), LANEPOOL_I_PLAIN_CLASS);
+}
+
+Test(task, a_plain_task_with_two_claims_has_its_record_in_the_line_behind)
+{
+    struct plain_block blocks[2]; /* the second one is the line */
+    lanepool_i_task *task = &blocks[0].task;
+    lanepool_future *record = (lanepool_future *)&blocks[1];
+
+    plain_init(&blocks[0], 1, 2);
+    fetch_or_relaxed(&task->word, (uint64_t)LANEPOOL_I_ROOMY_CLASS << LANEPOOL_I_CLASS_SHIFT);
+    lanepool_i_task_set_record(task, record);
+    expect(lanepool_i_task_future(task) == record);
+    expect_eq(lanepool_i_task_class(task), LANEPOOL_I_ROOMY_CLASS);
+    expect_eq(lanepool_i_task_count(task), 2);
 }
 
 Test(task, a_list_is_taken_in_the_order_of_adding)
