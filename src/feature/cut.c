@@ -8,16 +8,15 @@
 #include "feature/cut.h"
 
 #include "base/planted.h"
+#include "base/sizes.h"
 #include "core/run.h"
 #include "core/task_check.h"
 #include "feature/lane_limit.h"
 #include "feature/poison.h"
 #include "future/expiry.h"
+#include "lane/shares.h"
 #include "route/entries.h"
 #include "route/pool.h"
-
-/* Visits that a visitor makes before it queues behind the ready tasks. */
-#define VISITS_AT_ONCE 64
 
 /* --- routing --- */
 
@@ -30,9 +29,11 @@ static lanepool_status build_cut(lanepool_pool *pool, lanepool_i_thread_record *
     return LANEPOOL_OK;
 }
 
-static void add_ready(lanepool_i_task *cut, lanepool_i_grants *grants)
+static void add_ready(lanepool_pool *pool, lanepool_i_task *cut, lanepool_i_grants *grants)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->end_round(pool, cut);
     visits->is_counted = true;
     grants->latched -= visits->latched;
     if (lanepool_i_task_is_tombstone(cut))
@@ -47,16 +48,16 @@ static void make_ready(lanepool_pool *pool, lanepool_i_thread_record *record, la
                        lanepool_i_grants *grants)
 {
     lanepool_i_grants again = lanepool_i_no_grants(record->ring);
-    add_ready(cut, lanepool_i_visits_of(cut)->is_counted ? &again : grants);
+    add_ready(pool, cut, lanepool_i_visits_of(cut)->is_counted ? &again : grants);
     lanepool_i_router_put_ready(pool, record, &again.ready);
 }
 
 /* Only in its first round a cut waits in lanes. */
-void lanepool_i_cut_leave_lane(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
-                               lanepool_i_lane *instead, lanepool_i_grants *grants)
+void lanepool_i_cut_leave_lane(lanepool_pool *pool, lanepool_i_task *cut,
+                               lanepool_i_wide_entry *entry, lanepool_i_grants *grants)
 {
-    if (lanepool_i_visits_leave(cut, entry, instead))
-        add_ready(cut, grants);
+    if (lanepool_i_visits_leave(cut, entry, &pool->failures->void_lane))
+        add_ready(pool, cut, grants);
 }
 
 static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
@@ -68,6 +69,8 @@ static bool route_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lan
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t count = lanepool_i_lane_table_resolve_numbered(pool, record, task, visits->numbers);
     lanepool_i_visits_begin_routing(task, count);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->place(pool, task);
     lanepool_i_granted granted = { NULL, NULL, 0 };
     for (uint32_t i = 0; i < count; i++) {
         lanepool_mode mode = lanepool_i_mode_of_owner(entries[i].owner);
@@ -98,21 +101,22 @@ static bool set_started(lanepool_i_task *cut)
     return true;
 }
 
-/* By the only active visitor, before the first visit. A run of a repeated cut that was asked to end
- * is not RUNNING: it makes no visit, and its worker ends it. */
+/* By the only active visitor, before the first visit. A run of a series that was asked to end is
+ * not RUNNING: its worker ends it. */
 static void begin_cut(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     lanepool_future *future = cut->as.wide.future;
-    bool begins = set_started(cut) && lanepool_i_future_start(future) &&
-                  lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_RUNNING;
-    if (begins) {
+    lanepool_i_visits_state state = LANEPOOL_I_VISITS_CANCELLED;
+    if (set_started(cut) && lanepool_i_future_start(future))
+        state = lanepool_i_future_phase(future) == LANEPOOL_I_PHASE_RUNNING
+                    ? LANEPOOL_I_VISITS_BEGUN
+                    : LANEPOOL_I_VISITS_STOPPED;
+    if (state == LANEPOOL_I_VISITS_BEGUN) {
         lanepool_i_expiry_started(future);
         lanepool_i_run_suspend(pool, future);
     }
-    lanepool_i_visits_decided(lanepool_i_visits_of(cut),
-                              begins ? LANEPOOL_I_VISITS_BEGUN : LANEPOOL_I_VISITS_CANCELLED,
-                              &grants.ready);
+    lanepool_i_visits_decided(lanepool_i_visits_of(cut), state, &grants.ready);
     lanepool_i_router_pass_on(pool, record, &grants);
 }
 
@@ -130,11 +134,10 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
 {
     const lanepool_i_lane *lane = visitor->entry.entry.at.lane;
     lanepool_run run;
-    bool has_parts = lanepool_i_task_has_parts(cut);
-    for (size_t i = 0; has_parts && pool->slots.begin_visit[i] != NULL; i++)
-        pool->slots.begin_visit[i]->begin_visit(
-            pool, cut, lanepool_i_visitor_part(lanepool_i_visits_of(cut), visitor),
-            visitor->number);
+    const lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    for (size_t i = 0; visits->parts != NULL && pool->slots.begin_visit[i] != NULL; i++)
+        pool->slots.begin_visit[i]->begin_visit(pool, cut, lanepool_i_visitor_part(visits, visitor),
+                                                visitor->number);
     lanepool_i_run_push(&run, pool, record, &visitor->block);
     record->callbacks++;
     lanepool_i_lane_trace_visit(lane, LANEPOOL_EVENT_VISIT, cut, LANEPOOL_OK, record->ring);
@@ -149,10 +152,17 @@ static int call_at_lane(lanepool_pool *pool, lanepool_i_thread_record *record, l
     return code;
 }
 
+static size_t index_of_visit(lanepool_i_task *cut, const lanepool_i_visitor *visitor)
+{
+    return (size_t)(visitor->at - lanepool_i_entries_wide(cut));
+}
+
 /* Tasks that wait behind the lane now wait for the cut's other lanes, too. */
 static void keep_lane(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *cut,
                       lanepool_i_visitor *visitor, lanepool_status status, int code)
 {
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->keep_entry(pool, cut, index_of_visit(cut, visitor));
     if (lanepool_i_visits_keep(lanepool_i_visits_of(cut), visitor, status, code))
         pool->host->recheck_waits(pool, record);
 }
@@ -166,14 +176,24 @@ static void hold_lane(lanepool_i_thread_record *record, lanepool_i_task *cut,
     lanepool_i_count_grants(record, &grants);
 }
 
+/* The entry is about to leave its lane. */
+static void pass_entry(lanepool_pool *pool, lanepool_i_task *cut, lanepool_i_visitor *visitor)
+{
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->withdraw_entry(pool, cut, index_of_visit(cut, visitor));
+    lanepool_i_visitor_mark(visitor, LANEPOOL_I_NEXT_PASSED);
+}
+
 static void let_lane_go_on(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_task *cut, lanepool_i_lane *lane, uint32_t number)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     lanepool_i_lane_trace_early(lane, cut, record->ring);
     lanepool_i_lane_release(lane, &grants);
-    lanepool_i_router_pass_on(pool, record, &grants);
-    lanepool_i_lane_limits_end_visit(pool, cut, number);
+    if (grants.ready.count != 0 || grants.latched != 0)
+        lanepool_i_router_pass_on(pool, record, &grants);
+    if (pool->limits_lanes)
+        lanepool_i_lane_limits_end_visit(pool, cut, number);
 }
 
 static void end_visit(lanepool_pool *pool, const lanepool_i_visits *visits,
@@ -204,34 +224,40 @@ static void make_visit(lanepool_pool *pool, lanepool_i_thread_record *record, la
     lanepool_i_lane *lane = visitor->entry.entry.at.lane;
     bool calls = visits->state == LANEPOOL_I_VISITS_BEGUN;
     if (calls && PLANTED(PASSED_BEFORE_VISIT)) {
+        if (pool->slots.in_lanes != NULL)
+            pool->slots.in_lanes->withdraw_entry(pool, cut, index_of_visit(cut, visitor));
         let_lane_go_on(pool, record, cut, lane, visitor->number);
         (void)call_at_lane(pool, record, cut, visitor);
-        lanepool_i_visits_pass(visitor);
+        lanepool_i_visitor_mark(visitor, LANEPOOL_I_NEXT_PASSED);
         return;
     }
-    if (calls && PLANTED(CUT_BEFORE_LAST_VISIT) && visits->left == 1)
+    if (calls && PLANTED(CUT_BEFORE_LAST_VISIT) && visits->left == 1 + visitor->unsettled)
         call_function_early(pool, record, cut, visitor);
     int code = calls ? call_at_lane(pool, record, cut, visitor) : 0;
     if (code != 0) {
         keep_lane(pool, record, cut, visitor, LANEPOOL_FAILED, code);
         return;
     }
-    if (calls && visits->holds_lanes) {
+    if (visits->holds_lanes && visits->state != LANEPOOL_I_VISITS_CANCELLED) {
         hold_lane(record, cut, visitor);
         return;
     }
     if (calls && !PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
-    lanepool_i_visits_pass(visitor);
+    pass_entry(pool, cut, visitor);
     let_lane_go_on(pool, record, cut, lane, visitor->number);
     if (calls && PLANTED(NUMBERED_LATE))
         end_visit(pool, visits, visitor);
 }
 
-static bool must_stop(const lanepool_pool *pool, uint32_t visits)
+/* The first visit is the one for which a worker has chosen the visitor. */
+static bool must_stop(lanepool_pool *pool, lanepool_i_visitor *visitor, uint32_t visits)
 {
-    return visits >= VISITS_AT_ONCE || lanepool_i_workers_are_stopped(&pool->workers) ||
-           (visits > 0 && load_relaxed(&pool->workers.halt) != 0);
+    if (visits == 0)
+        return lanepool_i_workers_are_stopped(&pool->workers);
+    const lanepool_i_feature *feature = pool->slots.in_lanes;
+    return visits >= LANEPOOL_I_VISITS_AT_ONCE || load_seq(&pool->workers.halt) != 0 ||
+           (feature != NULL && !feature->may_visit_on(pool, visitor));
 }
 
 /* Visits what is listed. Returns false if the visitor must stop before that. */
@@ -239,8 +265,8 @@ static bool visit_listed(lanepool_pool *pool, lanepool_i_thread_record *record,
                          lanepool_i_task *cut, lanepool_i_visitor *visitor, uint32_t *count)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
-    while (!must_stop(pool, *count)) {
-        if (!lanepool_i_visits_take(visits, cut, visitor))
+    while (!must_stop(pool, visitor, *count)) {
+        if (!lanepool_i_visits_take(visits, cut, visitor, LANEPOOL_I_VISITS_AT_ONCE - *count))
             return true;
         if (visits->state == LANEPOOL_I_VISITS_NOT_BEGUN)
             begin_cut(pool, record, cut);
@@ -258,6 +284,14 @@ static void queue_visitor(lanepool_pool *pool, const lanepool_i_thread_record *r
     lanepool_i_router_put_to_workers(pool, record, &tasks);
 }
 
+/* Each visit counts as a task of the worker's quantum. So after so many visits the worker
+ * routes what was submitted meanwhile. */
+static void count_visits(const lanepool_i_thread_record *record, uint32_t count)
+{
+    if (record->worker != NULL && count > 0)
+        lanepool_i_worker_ran_more(record->worker, count - 1);
+}
+
 /* Once the visitor is idle, another thread may end the cut and reuse both. */
 static void run_visitor(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_visitor *visitor, lanepool_i_grants *grants)
@@ -267,11 +301,13 @@ static void run_visitor(lanepool_pool *pool, lanepool_i_thread_record *record,
     bool ends;
     do {
         if (!visit_listed(pool, record, cut, visitor, &count)) {
-            lanepool_i_visits_settle(lanepool_i_visits_of(cut), visitor);
+            lanepool_i_visits_settle(cut, visitor);
+            count_visits(record, count);
             queue_visitor(pool, record, visitor);
             return;
         }
     } while (!lanepool_i_visits_retire(cut, visitor, &ends));
+    count_visits(record, count);
     if (ends)
         make_ready(pool, record, cut, grants);
     lanepool_i_count_grants(record, grants);

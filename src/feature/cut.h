@@ -10,9 +10,9 @@
 #include "sched/thread_record.h"
 
 /* Role's holder: the cut leaves a poisoned lane, which it waits in. The entry then names the lane
- * `instead`. */
-void lanepool_i_cut_leave_lane(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
-                               lanepool_i_lane *instead, lanepool_i_grants *grants);
+ * of tasks that have left theirs. */
+void lanepool_i_cut_leave_lane(lanepool_pool *pool, lanepool_i_task *cut,
+                               lanepool_i_wide_entry *entry, lanepool_i_grants *grants);
 /* By the role's holder, no worker left: ends a cut that has begun, and waits neither for a retry
  * nor for a resolution. `of_series` is the `cancelled` of a repeated cut, whose series ends, too;
  * else NULL. Returns false for any other task. */

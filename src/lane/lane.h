@@ -204,16 +204,18 @@ static inline void lanepool_i_lane_trace_visit(const lanepool_i_lane *lane,
                                                lanepool_event_type type, const lanepool_i_task *cut,
                                                lanepool_status status, lanepool_i_ring *ring)
 {
-    lanepool_i_trace_at(ring, type, cut, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
-                        (uint32_t)status);
+    if (lanepool_i_records(ring, type))
+        lanepool_i_trace_at(ring, type, cut, lanepool_i_lane_number(lane),
+                            lanepool_i_lane_type(lane), (uint32_t)status);
 }
 
 /* Records that the lane is released by a task that has not ended, or by a tombstone. */
 static inline void lanepool_i_lane_trace_early(const lanepool_i_lane *lane,
                                                const lanepool_i_task *task, lanepool_i_ring *ring)
 {
-    lanepool_i_trace_at(ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
-                        lanepool_i_lane_type(lane), LANEPOOL_EVENT_EARLY);
+    if (lanepool_i_records(ring, LANEPOOL_EVENT_RELEASE))
+        lanepool_i_trace_at(ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                            lanepool_i_lane_type(lane), LANEPOOL_EVENT_EARLY);
 }
 
 /* Appends an entry. Returns true if it is granted at once. Otherwise it is queued, and `grants`

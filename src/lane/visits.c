@@ -1,19 +1,24 @@
 /* Owns the lists of a cut's entries and visitors; see visits.h. */
 #include "lane/visits.h"
 
+#include <string.h>
+
 #include "base/planted.h"
+#include "base/sizes.h"
 #include "lane/mode.h"
+#include "lane/shares.h"
 
 static lanepool_i_wide_entry *entries_of(lanepool_i_task *cut)
 {
-    return (lanepool_i_wide_entry *)(cut + 1);
+    return lanepool_i_visits_entries(cut);
+}
+
+static lanepool_i_wide_entry *next_of(const lanepool_i_wide_entry *entry)
+{
+    return lanepool_i_granted_next(entry);
 }
 
 /* --- memory --- */
-
-/* A visitor is queued like a task, whose address is a multiple of 64. */
-#define VISITOR_SIZE (2 * sizeof(lanepool_i_task))
-_Static_assert(sizeof(lanepool_i_visitor) <= VISITOR_SIZE, "a visitor has two lines");
 
 static size_t round_up(size_t offset)
 {
@@ -30,19 +35,30 @@ static size_t visitor_count(const lanepool_i_visits_layout *layout)
     return layout->claim_count < layout->workers ? layout->claim_count : layout->workers;
 }
 
+static size_t visitor_size(const lanepool_i_visits_layout *layout)
+{
+    return round_up(LANEPOOL_I_VISITOR_SIZE + layout->visitor_room);
+}
+
 static size_t part_size(const lanepool_i_visits_layout *layout)
 {
-    return layout->has_parts ? round_up(sizeof(lanepool_i_task) + layout->room) : 0;
+    return layout->has_parts ? round_up(sizeof(lanepool_i_task) + layout->part_room) : 0;
 }
 
 static size_t first_number(const lanepool_i_visits_layout *layout)
 {
-    return first_visitor(layout) + visitor_count(layout) * VISITOR_SIZE;
+    return first_visitor(layout) + visitor_count(layout) * visitor_size(layout);
+}
+
+static size_t first_listing(const lanepool_i_visits_layout *layout)
+{
+    return first_number(layout) + layout->claim_count * sizeof(uint32_t);
 }
 
 static size_t first_part(const lanepool_i_visits_layout *layout)
 {
-    return round_up(first_number(layout) + layout->claim_count * sizeof(uint32_t));
+    size_t size = layout->has_levels ? layout->claim_count * sizeof(lanepool_i_listing) : 0;
+    return round_up(first_listing(layout) + size);
 }
 
 size_t lanepool_i_visits_size(const lanepool_i_visits_layout *layout)
@@ -59,12 +75,17 @@ lanepool_i_visits *lanepool_i_visits_init(lanepool_i_task *cut,
     cut->as.wide.room = visits + 1;
     *visits = (lanepool_i_visits){ .state = LANEPOOL_I_VISITS_NOT_BEGUN,
                                    .numbers = (uint32_t *)(block + first_number(layout)),
+                                   .visitors = at,
+                                   .visitor_size = visitor_size(layout),
+                                   .visitor_count = visitor_count(layout),
                                    .part_size = part_size(layout) };
+    if (layout->has_levels)
+        visits->listings = (lanepool_i_listing *)(block + first_listing(layout));
     if (layout->has_parts)
         visits->parts = block + first_part(layout);
     lanepool_i_word_lock_init(&visits->lock, LANEPOOL_I_LOCK_VISITS);
-    for (size_t i = visitor_count(layout); i > 0; i--, at += VISITOR_SIZE) {
-        lanepool_i_task *visitor = (lanepool_i_task *)at;
+    for (size_t i = 0; i < visits->visitor_count; i++) {
+        lanepool_i_task *visitor = &lanepool_i_visits_visitor(visits, i)->block;
         store_relaxed(&visitor->next, visits->idle);
         visits->idle = visitor;
     }
@@ -97,6 +118,14 @@ static void init_visitor(lanepool_i_visitor *visitor, lanepool_i_task *cut)
     visitor->at = NULL;
     visitor->use = NULL;
     visitor->unsettled = 0;
+    visitor->has_share = false;
+    atomic_init(&visitor->share, 0);
+}
+
+static void forget_levels(lanepool_i_visits *visits, size_t count)
+{
+    if (visits->listings != NULL)
+        memset(visits->listings, 0, count * sizeof *visits->listings);
 }
 
 void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count)
@@ -105,7 +134,9 @@ void lanepool_i_visits_begin_routing(lanepool_i_task *cut, uint32_t count)
     for (lanepool_i_task *visitor = visits->idle; visitor != NULL;
          visitor = load_relaxed(&visitor->next))
         init_visitor((lanepool_i_visitor *)visitor, cut);
+    forget_levels(visits, count);
     visits->left = count;
+    visits->shares = 0;
 }
 
 /* Drops the passed entries. The kept ones move to the front. A progressive rollup has passed all of
@@ -154,6 +185,7 @@ static lanepool_i_task *activate_locked(lanepool_i_visits *visits)
         return NULL;
     visits->idle = load_relaxed(&visitor->next);
     visits->active++;
+    ((lanepool_i_visitor *)visitor)->is_fresh = true;
     return visitor;
 }
 
@@ -165,13 +197,126 @@ static void activate_up_to_locked(lanepool_i_visits *visits, uint32_t most, lane
         lanepool_i_tasks_add(ready, visitor);
 }
 
-static void append_granted_locked(lanepool_i_visits *visits, const lanepool_i_granted *granted)
+static void append_entry_locked(lanepool_i_visits *visits, lanepool_i_task *cut,
+                                lanepool_i_wide_entry *entry)
 {
-    if (visits->listed.first == NULL)
-        visits->listed.first = granted->first;
+    uint32_t index = (uint32_t)(entry - entries_of(cut));
+    uint32_t level = visits->listings == NULL ? 0 : visits->listings[index].level;
+    lanepool_i_granted *list = &visits->listed[level];
+    if (visits->listings != NULL) {
+        bool is_first = list->first == NULL;
+        visits->listings[index].before =
+            is_first ? 0 : (uint32_t)(list->last - entries_of(cut) + 1);
+        visits->listings[index].is_listed = true;
+    }
+    lanepool_i_granted_add(list, entry);
+}
+
+static uint32_t highest_level_locked(const lanepool_i_visits *visits)
+{
+    uint32_t level = visits->listings == NULL ? 0 : LANEPOOL_PRIORITY_MAX;
+    while (level > 0 && visits->listed[level].first == NULL)
+        level--;
+    return level;
+}
+
+/* The cut is alive as long as it is noted: feature/priority takes all notes before the cut ends. */
+static void note_if_raised_locked(lanepool_i_visits *visits, lanepool_i_task *cut)
+{
+    if (visits->is_noted || highest_level_locked(visits) == 0)
+        return;
+    visits->is_noted = true;
+    lanepool_i_task *first = load_relaxed(visits->noted);
+    do
+        visits->next_noted = first;
+    while (!cas_release(visits->noted, &first, cut));
+}
+
+static void append_granted_locked(lanepool_i_visits *visits, lanepool_i_task *cut,
+                                  const lanepool_i_granted *granted)
+{
+    lanepool_i_granted *list = &visits->listed[0];
+    lanepool_i_wide_entry *next = visits->listings != NULL ? granted->first : NULL;
+    while (next != NULL) {
+        lanepool_i_wide_entry *entry = next;
+        next = next_of(entry);
+        append_entry_locked(visits, cut, entry);
+    }
+    if (visits->listings != NULL) {
+        note_if_raised_locked(visits, cut);
+        return;
+    }
+    if (list->first == NULL)
+        list->first = granted->first;
     else
-        store_relaxed(&visits->listed.last->entry.next, (uintptr_t)granted->first);
-    visits->listed.last = granted->last;
+        store_relaxed(&list->last->entry.next, (uintptr_t)granted->first);
+    list->last = granted->last;
+}
+
+static void unlist_locked(lanepool_i_visits *visits, lanepool_i_task *cut,
+                          lanepool_i_wide_entry *entry)
+{
+    lanepool_i_wide_entry *next = next_of(entry);
+    lanepool_i_listing *listing =
+        visits->listings == NULL ? NULL : &visits->listings[entry - entries_of(cut)];
+    lanepool_i_granted *list = &visits->listed[listing == NULL ? 0 : listing->level];
+    lanepool_i_wide_entry *before =
+        listing == NULL || listing->before == 0 ? NULL : &entries_of(cut)[listing->before - 1];
+    if (before == NULL)
+        list->first = next;
+    else
+        store_relaxed(&before->entry.next, (uintptr_t)next);
+    if (next == NULL)
+        list->last = before;
+    list->count--;
+    if (listing == NULL)
+        return;
+    if (next != NULL)
+        visits->listings[next - entries_of(cut)].before = listing->before;
+    listing->is_listed = false;
+}
+
+static lanepool_i_wide_entry *first_listed_locked(const lanepool_i_visits *visits)
+{
+    return visits->listed[highest_level_locked(visits)].first;
+}
+
+lanepool_i_task *lanepool_i_visits_take_note(lanepool_i_task *cut,
+                                             uint32_t counts[LANEPOOL_I_VISIT_LEVELS])
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_word_lock_lock(&visits->lock);
+    lanepool_i_task *next = visits->next_noted;
+    visits->is_noted = false;
+    for (size_t i = 0; i < LANEPOOL_I_VISIT_LEVELS; i++)
+        counts[i] = visits->listed[i].count;
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return next;
+}
+
+void lanepool_i_visits_raise(lanepool_i_task *cut, uint32_t index, uint32_t level)
+{
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
+    lanepool_i_wide_entry *entry = &entries_of(cut)[index];
+    lanepool_i_word_lock_lock(&visits->lock);
+    bool is_listed = visits->listings[index].is_listed;
+    if (is_listed)
+        unlist_locked(visits, cut, entry);
+    visits->listings[index].level = (uint8_t)level;
+    if (is_listed) {
+        append_entry_locked(visits, cut, entry);
+        note_if_raised_locked(visits, cut);
+    }
+    lanepool_i_word_lock_unlock(&visits->lock);
+}
+
+uint32_t lanepool_i_visits_level(lanepool_i_visits *visits)
+{
+    lanepool_i_word_lock_lock(&visits->lock);
+    uint32_t level = highest_level_locked(visits);
+    bool any = visits->listed[level].first != NULL;
+    lanepool_i_word_lock_unlock(&visits->lock);
+    return any ? level + 1 : 0;
 }
 
 void lanepool_i_visits_list(lanepool_i_task *cut, const lanepool_i_granted *granted,
@@ -179,7 +324,7 @@ void lanepool_i_visits_list(lanepool_i_task *cut, const lanepool_i_granted *gran
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
-    append_granted_locked(visits, granted);
+    append_granted_locked(visits, cut, granted);
     if (visits->state != LANEPOOL_I_VISITS_NOT_BEGUN)
         activate_up_to_locked(visits, granted->count, ready);
     else if (visits->active == 0)
@@ -200,49 +345,62 @@ bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
     return ends;
 }
 
+/* --- taking and settling --- */
+
 static void settle_locked(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
 {
     visits->left -= visitor->unsettled;
     visitor->unsettled = 0;
 }
 
-void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor)
+void lanepool_i_visits_settle(lanepool_i_task *cut, lanepool_i_visitor *visitor)
 {
+    lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
     settle_locked(visits, visitor);
+    lanepool_i_share_put_back_locked(visits, cut, visitor);
     lanepool_i_word_lock_unlock(&visits->lock);
 }
 
-bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
-                            lanepool_i_visitor *visitor)
+/* With levels each visit is chosen anew. */
+static lanepool_i_wide_entry *choose_locked(lanepool_i_visits *visits, lanepool_i_task *cut,
+                                            lanepool_i_visitor *visitor, uint32_t most)
+{
+    lanepool_i_wide_entry *entry = first_listed_locked(visits);
+    if (entry == NULL)
+        return lanepool_i_share_of_others_locked(visits, cut, visitor);
+    if (visits->listings == NULL)
+        return lanepool_i_share_listed_locked(visits, cut, visitor,
+                                              visits->idle == NULL ? most : 1);
+    unlist_locked(visits, cut, entry);
+    return entry;
+}
+
+lanepool_i_wide_entry *lanepool_i_visits_take_listed(lanepool_i_visits *visits,
+                                                     lanepool_i_task *cut,
+                                                     lanepool_i_visitor *visitor, uint32_t most)
 {
     lanepool_i_word_lock_lock(&visits->lock);
     settle_locked(visits, visitor);
-    lanepool_i_wide_entry *entry = visits->listed.first;
-    if (entry != NULL) {
-        visits->listed.first = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
-        visitor->number = visits->numbers[entry - entries_of(cut)];
-    }
+    lanepool_i_wide_entry *entry = choose_locked(
+        visits, cut, visitor, most < LANEPOOL_I_VISIT_SHARE ? most : LANEPOOL_I_VISIT_SHARE);
     lanepool_i_word_lock_unlock(&visits->lock);
-    visitor->at = entry;
-    if (entry == NULL)
-        return false;
-    visitor->entry.entry.at.lane = entry->entry.at.lane;
-    visitor->entry.owner =
-        lanepool_i_mode_owner(&visitor->block, lanepool_i_mode_of_owner(entry->owner));
-    visitor->block.as.wide.count = 1;
-    if (visits->parts != NULL)
-        visitor->block.as.wide.room =
-            init_part(lanepool_i_visits_part(visits, visitor->number), cut)->as.wide.room;
-    return true;
+    return entry;
+}
+
+void lanepool_i_visits_begin_part(const lanepool_i_visits *visits, lanepool_i_task *cut,
+                                  lanepool_i_visitor *visitor)
+{
+    lanepool_i_task *part = lanepool_i_visits_part(visits, visitor->number);
+    visitor->block.as.wide.room = init_part(part, cut)->as.wide.room;
 }
 
 static void activate_for_listed_locked(lanepool_i_visits *visits, lanepool_i_tasks *ready)
 {
-    for (const lanepool_i_wide_entry *entry = visits->listed.first;
-         entry != NULL && visits->idle != NULL;
-         entry = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next))
-        activate_up_to_locked(visits, 1, ready);
+    for (size_t level = 0; level < LANEPOOL_I_VISIT_LEVELS; level++)
+        for (const lanepool_i_wide_entry *entry = visits->listed[level].first;
+             entry != NULL && visits->idle != NULL; entry = next_of(entry))
+            activate_up_to_locked(visits, 1, ready);
 }
 
 void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
@@ -254,19 +412,6 @@ void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_stat
     lanepool_i_word_lock_unlock(&visits->lock);
 }
 
-static void mark_visited(lanepool_i_visitor *visitor, uintptr_t next)
-{
-    store_relaxed(&visitor->at->entry.next, next);
-    visitor->at = NULL;
-    visitor->block.as.wide.count = 0;
-    visitor->unsettled++;
-}
-
-void lanepool_i_visits_pass(lanepool_i_visitor *visitor)
-{
-    mark_visited(visitor, LANEPOOL_I_NEXT_PASSED);
-}
-
 bool lanepool_i_visits_hold(lanepool_i_task *cut, lanepool_i_visitor *visitor)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
@@ -274,7 +419,7 @@ bool lanepool_i_visits_hold(lanepool_i_task *cut, lanepool_i_visitor *visitor)
     bool is_first_round = !visits->is_counted;
     visits->latched += is_first_round;
     visits->numbers[visitor->at - entries_of(cut)] |= LANEPOOL_I_NUMBER_HELD;
-    mark_visited(visitor, LANEPOOL_I_NEXT_HELD);
+    lanepool_i_visitor_mark(visitor, LANEPOOL_I_NEXT_HELD);
     settle_locked(visits, visitor);
     lanepool_i_word_lock_unlock(&visits->lock);
     return is_first_round;
@@ -294,7 +439,7 @@ bool lanepool_i_visits_keep(lanepool_i_visits *visits, lanepool_i_visitor *visit
 {
     lanepool_i_word_lock_lock(&visits->lock);
     bool is_first_round = !visits->is_counted;
-    mark_visited(visitor, LANEPOOL_I_NEXT_KEPT);
+    lanepool_i_visitor_mark(visitor, LANEPOOL_I_NEXT_KEPT);
     settle_locked(visits, visitor);
     if (visits->kept++ == 0) {
         visits->status = status;
@@ -309,7 +454,9 @@ bool lanepool_i_visits_retire(lanepool_i_task *cut, lanepool_i_visitor *visitor,
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
-    bool retires = visits->listed.first == NULL || PLANTED(VISITOR_SLEEPS);
+    bool retires =
+        (first_listed_locked(visits) == NULL && !lanepool_i_share_is_any_locked(visits)) ||
+        PLANTED(VISITOR_SLEEPS);
     *ends = false;
     settle_locked(visits, visitor);
     if (retires) {
@@ -326,7 +473,7 @@ void lanepool_i_visits_stop_round(lanepool_i_task *cut)
 {
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
-    lanepool_i_wide_entry *next = visits->is_counted ? visits->listed.first : NULL;
+    lanepool_i_wide_entry *next = visits->is_counted ? visits->listed[0].first : NULL;
     for (lanepool_i_wide_entry *entry = next; entry != NULL; entry = next) {
         next = (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
         store_relaxed(&entry->entry.next, LANEPOOL_I_NEXT_KEPT);
@@ -339,10 +486,11 @@ void lanepool_i_visits_begin_round(lanepool_i_task *cut, lanepool_i_tasks *ready
     lanepool_i_visits *visits = lanepool_i_visits_of(cut);
     lanepool_i_word_lock_lock(&visits->lock);
     visits->left = 0;
+    forget_levels(visits, cut->as.wide.count);
     for (uint32_t i = 0; i < cut->as.wide.count; i++) {
         if ((visits->numbers[i] & LANEPOOL_I_NUMBER_HELD) != 0)
             continue;
-        lanepool_i_granted_add(&visits->listed, &entries_of(cut)[i]);
+        append_entry_locked(visits, cut, &entries_of(cut)[i]);
         visits->left++;
     }
     visits->kept = 0;

@@ -3,10 +3,10 @@
  * for each lane in the lane's turn, and the lane then goes on. The task's function is called once
  * all lanes have gone on. feature/cut.c makes the calls; here is what a lane needs to know.
  *
- * A granted entry enters the cut's list. *Visitors* take entries from it, one at a time, so that a
- * visit that lasts long blocks one lane. A visitor is a block of its own, which is queued and run
- * like a task. While it makes a visit it has one entry: a copy of the entry that it visits. So the
- * run that `at_lane` gets has one claim.
+ * A granted entry enters the cut's list. *Visitors* take entries from it, and visit one at a time,
+ * so that a visit that lasts long blocks one lane. A visitor is a block of its own, which is queued
+ * and run like a task. While it makes a visit it has one entry: a copy of the entry that it visits.
+ * So the run that `at_lane` gets has one claim.
  *
  * Each entry is in one of these states. Only entries that wait are in a list of their lane.
  *
@@ -27,13 +27,24 @@
  * kept. Otherwise the cut has failed, and a retry begins a round with the kept entries.
  *
  * The cut begins with its first visit, which decides against a cancel. Until then at most one
- * visitor is active. The visits of a cancelled cut only let the lanes go on.
+ * visitor is active. The visits of a cancelled cut only let the lanes go on. A run of a series that
+ * was asked to end is *stopped*: it makes no visit. Like a run of any rollup, a run of a
+ * progressive one then has its lanes until it ends.
  *
- * A visitor takes the lock once for each visit: when it takes the next entry, it settles the one
- * that it has passed. An entry is marked as passed before its lane goes on.
+ * An entry is marked as passed before its lane goes on. The visitor settles it, so that it does not
+ * count in `left` any more, when it next takes the lock.
+ *
+ * To take the lock less often, a visitor takes several entries at once, its *share*: see shares.h.
+ *
+ * Levels. In a pool with priorities each entry has a level of its own: the highest that it has
+ * inherited in its lane. There is a list for each level, and a visitor takes the first entry of the
+ * highest one, and no share. Elsewhere all entries are in one list. The thread that lists an entry
+ * with a level may have any lock, and cannot raise a visitor that is queued already. It *notes* the
+ * cut instead, and feature/priority raises the visitors before a worker chooses its next task.
  *
  * The lock is taken by a thread that advances a lane, whatever other lock it has; no lock is taken
- * under it. Guards: I immutable, L the lock, V the only active visitor of a cut that has not begun.
+ * under it. Guards: I immutable, L the lock, V the only active visitor of a cut that has not begun,
+ * P the overflow list's lock (feature/priority).
  */
 #ifndef LANEPOOL_SRC_LANE_VISITS_H
 #define LANEPOOL_SRC_LANE_VISITS_H
@@ -43,7 +54,8 @@
 typedef enum lanepool_i_visits_state {
     LANEPOOL_I_VISITS_NOT_BEGUN,
     LANEPOOL_I_VISITS_BEGUN,
-    LANEPOOL_I_VISITS_CANCELLED /* no `at_lane` is called */
+    LANEPOOL_I_VISITS_CANCELLED, /* no `at_lane` is called, and each lane is released */
+    LANEPOOL_I_VISITS_STOPPED    /* the same, but a progressive rollup keeps its lanes */
 } lanepool_i_visits_state;
 
 /* Granted entries, linked through `next`. */
@@ -64,15 +76,42 @@ static inline void lanepool_i_granted_add(lanepool_i_granted *granted, lanepool_
     granted->count++;
 }
 
+/* Returns the next entry of a list. */
+static inline lanepool_i_wide_entry *lanepool_i_granted_next(const lanepool_i_wide_entry *entry)
+{
+    return (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
+}
+
+#define LANEPOOL_I_VISIT_LEVELS (LANEPOOL_PRIORITY_MAX + 1)
+
+/* A: cuts with newly listed entries that have levels. Threads push by compare-and-swap, and the
+ * holder of P takes all. */
+typedef _Atomic(lanepool_i_task *) lanepool_i_noted_cuts;
+
+/* The level of an entry, and its place in the list of that level. */
+typedef struct lanepool_i_listing {
+    uint32_t before; /* L: of a listed entry: one more than the index of the entry before it in its
+                        list, or 0 */
+    bool is_listed;  /* L */
+    uint8_t level;   /* P and L to write, either to read: in no memory that L alone guards */
+} lanepool_i_listing;
+
 /* Behind the entries of a cut's block. These follow it: the features' room, the visitors, the
- * claims' numbers, and, if a feature has `begin_visit`, a part for each claim. A *part* is a block
- * that stands for one visit: the visitor's task has the part's room. */
+ * claims' numbers, with levels the listings, and, if a feature has `begin_visit`, a part for each
+ * claim. A *part* is a block that stands for one visit: the visitor's task has the part's room. */
 typedef struct lanepool_i_visits {
     lanepool_i_callbacks callbacks; /* the task's */
     lanepool_at_lane_fn at_lane;    /* I */
     uint32_t tag;                   /* I: the task's, whose word also has the count */
     uint32_t *numbers;              /* L: of each entry, the number of its claim; NUMBER_HELD */
+    lanepool_i_listing *listings;   /* of each entry; or NULL: no entry has a level */
+    lanepool_i_noted_cuts *noted;   /* I: with listings: where the cut is noted */
+    lanepool_i_task *next_noted;    /* L: the next one that is noted */
+    bool is_noted;                  /* L */
     char *parts;                    /* I: of each claim, by its number; or NULL */
+    char *visitors;                 /* I: the first one */
+    size_t visitor_size;            /* I */
+    size_t visitor_count;           /* I */
     size_t part_size;               /* I */
     lanepool_i_word_lock lock;
     lanepool_i_visits_state state; /* L; V writes it once */
@@ -80,14 +119,15 @@ typedef struct lanepool_i_visits {
     bool is_routed;                /* L: all entries are in their lanes */
     bool is_counted;               /* L: the cut has been counted as ready */
     bool has_called;               /* W: the function was called */
-    uint32_t left;             /* L: entries that wait, are listed, are visited or not settled */
-    uint32_t active;           /* L: visitors that are ready or run */
-    uint32_t kept;             /* L */
-    uint32_t latched;          /* L: lanes held in the first round */
-    int code;                  /* L: of the round's first failed visit */
-    lanepool_status status;    /* L: of that visit */
-    lanepool_i_granted listed; /* L: its count is not kept */
-    lanepool_i_task *idle;     /* L: visitors that are not active, linked through `next` */
+    uint32_t left;          /* L: entries that wait, are listed, are visited or not settled */
+    uint32_t active;        /* L: visitors that are ready or run */
+    uint32_t shares;        /* L: visitors with `has_share` */
+    uint32_t kept;          /* L */
+    uint32_t latched;       /* L: lanes held in the first round */
+    int code;               /* L: of the round's first failed visit */
+    lanepool_status status; /* L: of that visit */
+    lanepool_i_granted listed[LANEPOOL_I_VISIT_LEVELS]; /* L: by level; counts only with levels */
+    lanepool_i_task *idle; /* L: visitors that are not active, linked through `next` */
 } lanepool_i_visits;
 
 /* A visitor. */
@@ -98,7 +138,20 @@ typedef struct lanepool_i_visitor {
     void *use;                   /* V: the context in use; of feature/context.c; or NULL */
     uint32_t number;             /* V: of the claim */
     uint32_t unsettled;          /* V: entries that it has passed, and `left` still counts */
+    bool is_fresh;               /* V: it was not queued since it has become active */
+    bool has_share;              /* L: its share may have entries */
+    _Atomic uint64_t share;      /* A, L to fill it or to take all: see shares.h; 0: empty */
 } lanepool_i_visitor;
+
+/* A visitor is queued like a task, whose address is a multiple of 64. The room that a feature has
+ * for it is behind it. */
+#define LANEPOOL_I_VISITOR_SIZE (2 * sizeof(lanepool_i_task))
+_Static_assert(sizeof(lanepool_i_visitor) <= LANEPOOL_I_VISITOR_SIZE, "a visitor has two lines");
+
+static inline void *lanepool_i_visitor_room(lanepool_i_visitor *visitor)
+{
+    return (char *)visitor + LANEPOOL_I_VISITOR_SIZE;
+}
 
 /* In `next` of an entry that has been visited, or that its cut has left. */
 #define LANEPOOL_I_NEXT_PASSED ((uintptr_t)1)
@@ -156,6 +209,23 @@ static inline bool lanepool_i_task_has_parts(const lanepool_i_task *task)
     return lanepool_i_task_is_cut(task) && lanepool_i_visits_of(task)->parts != NULL;
 }
 
+/* Returns a visitor, active or idle. */
+static inline lanepool_i_visitor *lanepool_i_visits_visitor(const lanepool_i_visits *visits,
+                                                            size_t index)
+{
+    return (lanepool_i_visitor *)(visits->visitors + index * visits->visitor_size);
+}
+
+/* The visitor has ended its visit. `next` says how. The caller releases the lane of an entry that
+ * is passed. */
+static inline void lanepool_i_visitor_mark(lanepool_i_visitor *visitor, uintptr_t next)
+{
+    store_relaxed(&visitor->at->entry.next, next);
+    visitor->at = NULL;
+    visitor->block.as.wide.count = 0;
+    visitor->unsettled++;
+}
+
 /* Returns the part of the claim with this number. The cut has parts. */
 static inline lanepool_i_task *lanepool_i_visits_part(const lanepool_i_visits *visits,
                                                       uint32_t number)
@@ -168,6 +238,11 @@ static inline lanepool_i_task *lanepool_i_visitor_part(const lanepool_i_visits *
                                                        const lanepool_i_visitor *visitor)
 {
     return visits->parts == NULL ? NULL : lanepool_i_visits_part(visits, visitor->number);
+}
+
+static inline lanepool_i_wide_entry *lanepool_i_visits_entries(lanepool_i_task *cut)
+{
+    return (lanepool_i_wide_entry *)(cut + 1);
 }
 
 /* Calls `at_lane` for the lane that the visitor visits. */
@@ -194,11 +269,14 @@ static inline uint32_t lanepool_i_task_or_cut_tag(const lanepool_i_task *task)
 
 /* The sizes that decide the layout of a cut's block. */
 typedef struct lanepool_i_visits_layout {
-    size_t offset;      /* in the block, behind the entries */
-    size_t room;        /* bytes of the features' room */
-    bool has_parts;     /* features want to know of visits */
-    size_t claim_count; /* of the cut */
-    size_t workers;     /* of the pool */
+    size_t offset;       /* in the block, behind the entries */
+    size_t room;         /* bytes of the features' room */
+    size_t part_room;    /* bytes of it in a part */
+    size_t visitor_room; /* bytes behind a visitor */
+    bool has_levels;     /* entries have levels */
+    bool has_parts;      /* features want to know of visits */
+    size_t claim_count;  /* of the cut */
+    size_t workers;      /* of the pool */
 } lanepool_i_visits_layout;
 
 /* Returns the bytes that a cut's visits and the room need from the offset. */
@@ -217,17 +295,28 @@ void lanepool_i_visits_list(lanepool_i_task *cut, const lanepool_i_granted *gran
  * true if the cut is ready. Role's holder. */
 bool lanepool_i_visits_leave(lanepool_i_task *cut, lanepool_i_wide_entry *entry,
                              struct lanepool_i_lane *instead);
-/* Takes an entry for a visitor, if one is listed. */
-bool lanepool_i_visits_take(lanepool_i_visits *visits, lanepool_i_task *cut,
-                            lanepool_i_visitor *visitor);
+/* With levels, P is held: raises the level of an entry. If it is listed, the cut is noted. */
+void lanepool_i_visits_raise(lanepool_i_task *cut, uint32_t index, uint32_t level);
+/* With levels, P is held: the cut that was noted is not noted any more. Returns the next one that
+ * was noted. Sets how many listed entries each level has. */
+lanepool_i_task *lanepool_i_visits_take_note(lanepool_i_task *cut,
+                                             uint32_t counts[LANEPOOL_I_VISIT_LEVELS]);
+/* With levels: returns one more than the highest level of a listed entry; 0 if none is listed. */
+uint32_t lanepool_i_visits_level(lanepool_i_visits *visits);
+/* Takes an entry of the highest level, if one is listed, or another visitor's share. The visitor
+ * has no share; it gets one of fewer than `most` entries. Returns NULL if there is no entry. */
+lanepool_i_wide_entry *lanepool_i_visits_take_listed(lanepool_i_visits *visits,
+                                                     lanepool_i_task *cut,
+                                                     lanepool_i_visitor *visitor, uint32_t most);
+/* The cut has parts: the visitor stands for the part of the visit that it begins. */
+void lanepool_i_visits_begin_part(const lanepool_i_visits *visits, lanepool_i_task *cut,
+                                  lanepool_i_visitor *visitor);
 /* The first visit has decided whether the cut begins. Adds visitors to `ready` for the listed
  * entries. */
 void lanepool_i_visits_decided(lanepool_i_visits *visits, lanepool_i_visits_state state,
                                lanepool_i_tasks *ready);
-/* The visitor has ended its visit. The caller releases the lane of an entry that is passed. */
-void lanepool_i_visits_pass(lanepool_i_visitor *visitor);
-/* Settles what the visitor has passed, which is then queued. */
-void lanepool_i_visits_settle(lanepool_i_visits *visits, lanepool_i_visitor *visitor);
+/* Settles what the visitor has passed, and puts its share back. It is then queued. */
+void lanepool_i_visits_settle(lanepool_i_task *cut, lanepool_i_visitor *visitor);
 /* The visit of a progressive rollup has succeeded. The lane stays. Returns true if the rollup may
  * wait in other lanes. */
 bool lanepool_i_visits_hold(lanepool_i_task *cut, lanepool_i_visitor *visitor);

@@ -32,7 +32,6 @@ static void fini_stripes(lanepool_i_lane_quotas *quotas, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         lanepool_i_key_index_fini(&quotas->stripes[i].index);
-        lanepool_i_mutex_fini(&quotas->stripes[i].lock);
     }
     lanepool_i_deallocate(quotas->allocator, quotas->stripes,
                           LANEPOOL_I_QUOTA_STRIPES * sizeof *quotas->stripes);
@@ -42,12 +41,8 @@ static bool init_stripe(lanepool_i_quota_stripe *stripe, uint64_t seed,
                         const lanepool_allocator *allocator)
 {
     stripe->merges = 0;
-    if (!lanepool_i_key_index_init(&stripe->index, seed, allocator))
-        return false;
-    if (lanepool_i_mutex_init(&stripe->lock, LANEPOOL_I_LOCK_LANE_QUOTAS))
-        return true;
-    lanepool_i_key_index_fini(&stripe->index);
-    return false;
+    lanepool_i_word_lock_init(&stripe->lock, LANEPOOL_I_LOCK_LANE_QUOTAS);
+    return lanepool_i_key_index_init(&stripe->index, seed, allocator);
 }
 
 bool lanepool_i_lane_quotas_init(lanepool_i_lane_quotas *quotas, uint64_t seed, size_t pending_max,
@@ -85,13 +80,13 @@ void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
 static void lock_stripes(lanepool_i_lane_quotas *quotas, stripe_set set)
 {
     for (; set != 0; set &= set - 1)
-        lanepool_i_mutex_lock(&quotas->stripes[__builtin_ctz(set)].lock);
+        lanepool_i_word_lock_lock(&quotas->stripes[__builtin_ctz(set)].lock);
 }
 
 static void unlock_stripes(lanepool_i_lane_quotas *quotas, stripe_set set)
 {
     for (; set != 0; set &= set - 1)
-        lanepool_i_mutex_unlock(&quotas->stripes[__builtin_ctz(set)].lock);
+        lanepool_i_word_lock_unlock(&quotas->stripes[__builtin_ctz(set)].lock);
 }
 
 static stripe_set stripes_of_charge(lanepool_i_charge *charge)
@@ -119,18 +114,19 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_reference(lanepool_i_lane_quotas *
                                                         const lanepool_i_key *key)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     lanepool_i_lane_quota *quota = find_locked(stripe, key);
     if (quota != NULL)
         quota->references++;
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
     return quota;
 }
 
 /* The last access of a task that ends is its change of `ended`. It happens before this read, so the
  * quota may be freed. */
-static bool is_idle_quota(const struct lanepool_i_lane *front)
+static bool is_idle_quota(const struct lanepool_i_lane *front, const void *context)
 {
+    (void)context;
     const lanepool_i_lane_quota *quota = (const lanepool_i_lane_quota *)front;
     return quota->references == 0 && quota->pending_max == 0 &&
            quota->admitted == load_acquire(&quota->ended);
@@ -141,7 +137,7 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_add(lanepool_i_lane_quotas *quotas
                                                   lanepool_i_key **spare)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, &candidate->key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     lanepool_i_lane_quota *quota = find_locked(stripe, &candidate->key);
     if (quota == NULL) {
         quota = candidate;
@@ -149,13 +145,13 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_add(lanepool_i_lane_quotas *quotas
         lanepool_i_key_index_add(&stripe->index, &quota->key);
         if (stripe->index.key_count > RESERVE)
             lanepool_i_key_index_sweep(&stripe->index, SWEPT_FOR_EACH_ADDED, false, is_idle_quota,
-                                       spare);
+                                       NULL, spare);
     } else {
         quota->references++;
         candidate->key.next = *spare;
         *spare = &candidate->key;
     }
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
     return quota;
 }
 
@@ -163,9 +159,9 @@ void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
                                         lanepool_i_lane_quota *quota)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, &quota->key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     quota->references--;
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
 }
 
 /* The number of the merge, which is the stripe's own, detects duplicates. */
@@ -226,13 +222,13 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_count_key(lanepool_i_lane_quotas *
                                                         const _Atomic uint32_t *waiting)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     lanepool_i_lane_quota *quota = is_queue_empty(waiting) ? find_locked(stripe, key) : NULL;
     if (quota != NULL && has_room(quotas, quota))
         quota->admitted++;
     else
         quota = NULL;
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
     return quota;
 }
 
@@ -327,21 +323,21 @@ void lanepool_i_lane_quotas_set_max(lanepool_i_lane_quotas *quotas, lanepool_i_l
                                     uint64_t pending_max)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, &quota->key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     quota->pending_max = pending_max;
     quota->room_until = 0;
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
 }
 
 void lanepool_i_lane_quotas_read(lanepool_i_lane_quotas *quotas, const lanepool_i_key *key,
                                  uint64_t *pending, uint64_t *pending_max)
 {
     lanepool_i_quota_stripe *stripe = stripe_of(quotas, key);
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     const lanepool_i_lane_quota *quota = find_locked(stripe, key);
     *pending = quota != NULL ? quota->admitted - load_acquire(&quota->ended) : 0;
     *pending_max = quota != NULL ? max_of(quotas, quota) : quotas->pending_max;
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
 }
 
 /* --- trimming --- */
@@ -352,14 +348,14 @@ bool lanepool_i_lane_quotas_trim_some(lanepool_i_lane_quotas *quotas, lanepool_i
     if (trim->stripe == LANEPOOL_I_QUOTA_STRIPES)
         return false;
     lanepool_i_quota_stripe *stripe = &quotas->stripes[trim->stripe];
-    lanepool_i_mutex_lock(&stripe->lock);
+    lanepool_i_word_lock_lock(&stripe->lock);
     bool more = true;
     if (trim->swept < stripe->index.bucket_count)
         lanepool_i_key_index_sweep(&stripe->index, LANEPOOL_I_TRIM_BUCKETS, true, is_idle_quota,
-                                   spare);
+                                   NULL, spare);
     else
         more = lanepool_i_key_index_shrink(&stripe->index, LANEPOOL_I_TRIM_BUCKETS);
-    lanepool_i_mutex_unlock(&stripe->lock);
+    lanepool_i_word_lock_unlock(&stripe->lock);
     if (more)
         trim->swept += LANEPOOL_I_TRIM_BUCKETS;
     else

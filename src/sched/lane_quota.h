@@ -63,7 +63,7 @@ static inline lanepool_i_lane_quota **lanepool_i_charge_quotas(lanepool_i_charge
 
 /* Guard: S the lock. */
 typedef struct lanepool_i_quota_stripe {
-    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex lock;
+    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_word_lock lock;
     uint64_t merges;            /* S: the number of the last merge of a charge */
     lanepool_i_key_index index; /* S */
 } lanepool_i_quota_stripe;

@@ -133,11 +133,26 @@ struct lanepool_i_worker {
     bool is_leaving;                   /* W: its thread ends, the pool does not */
     bool begun;                        /* W: it has made a step */
     _Atomic uint64_t stolen;           /* A: W writes */
+    _Atomic uint64_t task_ns;          /* A: W writes: how long the functions of its last tasks ran
+                                          on average; only with lanes per worker */
     lanepool_i_thread thread;          /* C */
     lanepool_i_thread previous_thread; /* C: the previous one, which `thread` joins */
     bool has_thread;                   /* C: `thread` is not joined yet */
     bool has_previous_thread;          /* C */
 };
+
+/* A task that takes less is over before another worker could have been woken for it. */
+#define LANEPOOL_I_SHORT_TASK_NS ((uint64_t)4000)
+
+/* Records how long a task's function ran. No task counts for more than two short ones, so one that
+ * was interrupted changes little. */
+static inline void lanepool_i_worker_note_time(lanepool_i_worker *worker, uint64_t task_ns)
+{
+    uint64_t mean_ns = load_relaxed(&worker->task_ns);
+    uint64_t most_ns = 2 * LANEPOOL_I_SHORT_TASK_NS;
+    task_ns = task_ns < most_ns ? task_ns : most_ns;
+    store_relaxed(&worker->task_ns, mean_ns - mean_ns / 4 + task_ns / 4);
+}
 
 #define LANEPOOL_I_HALT_STOP  1u /* leave the loop as soon as nothing runs */
 #define LANEPOOL_I_HALT_PAUSE 2u /* take no task; only route */
@@ -213,6 +228,12 @@ static inline void lanepool_i_worker_ran_one(lanepool_i_worker *worker)
 {
     worker->ran++;
     worker->now_ns = lanepool_i_clock_coarse();
+}
+
+/* The task that the worker runs counts as so many more. */
+static inline void lanepool_i_worker_ran_more(lanepool_i_worker *worker, uint32_t count)
+{
+    worker->ran += count;
 }
 
 static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *worker)

@@ -103,6 +103,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->has_thread = false;
         worker->has_previous_thread = false;
         atomic_init(&worker->stolen, 0);
+        atomic_init(&worker->task_ns, 0);
     }
     return true;
 free_workers:

@@ -90,6 +90,8 @@ END_BOUNDS
 -O0 -DLEAVES=2 -DCANCEL=1
 -O0 -DFAILS=1 -DLEAVES=1 -DCANCEL=1
 -O0 -DVISITORS=3 -DWORKERS=3
+-O0 -DSLOW=1
+-O0 -DSLOW=1 -DVISITORS=3 -DWORKERS=3
 END_BOUNDS
         ;;
     *)
@@ -155,6 +157,9 @@ planted_errors() {
             echo "-DPLANTED=$number"
         done
         echo "-DPLANTED=7 -DLEAVES=3"
+        for number in 9 10; do
+            echo "-DPLANTED=$number -DSLOW=1"
+        done
         ;;
     esac
 }

@@ -1,5 +1,5 @@
 /*
- * Lanes of workers: the tasks that src/route/rule_workers.c makes ready, the pinned task of
+ * Lanes of workers: the tasks that src/route/worker_lanes.c makes ready, the pinned task of
  * src/sched/ready_ring.h, and the sleep of its worker (src/sched/worker.c, sleep.c), on a machine
  * with store buffers.
  *
@@ -11,7 +11,8 @@
  * The worker's store that empties its pinned task may wait in a buffer of one entry. The buffer is
  * emptied at any time, and before each `seq` or read-modify-write operation of the worker.
  *
- * Left out: the steps of an append and of a release, which lane.pml and lane_latch.pml have; the
+ * Left out: chains, in which a worker runs the next task of its lane without pinning it: that is a
+ * pin and a take with no step of another thread in between; the steps of an append and of a release, which lane.pml and lane_latch.pml have; the
  * search before a sleep, which sleep_wake.pml has.
  *
  * Checked:

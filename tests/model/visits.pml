@@ -4,8 +4,10 @@
  * A cut has LANES lanes, each with an earlier task. The router puts the cut's entries into them, and
  * lists those that are granted at once. A thread that ends an earlier task lists that lane's entry.
  * VISITORS visitors and the cut itself are run by WORKERS workers. What happens under the cut's
- * lock is one step. A worker may let any visitor queue anew after a visit.
+ * lock is one step. A worker may let any visitor queue anew after a visit. A visitor may take all
+ * listed entries at once: the first for its visit, the others as its share.
  *
+ *   SLOW    the visit of the first lane lasts until all others were visited
  *   CANCEL  another thread may cancel the cut until it begins
  *   FAILS   up to so many visits fail; the cut is retried, or ends if RETRIES is 0
  *   LEAVES  up to so many lanes are poisoned instead: the cut leaves them
@@ -18,7 +20,7 @@
  * * A later task of a lane starts when the visit has ended with success, or the cut with a failure.
  * * The function is called once, after all visits, and no visitor is active.
  * * A cancelled cut makes no visit. A cut that has begun cannot be cancelled.
- * * Every lane goes on, and no thread waits for ever.
+ * * Every lane goes on, and no thread waits for ever, even if a visit is slow.
  *
  * Planted errors, chosen by PLANTED:
  * 1. A lane goes on before its visit has ended.
@@ -29,6 +31,8 @@
  * 6. A round ends before the router has put all entries into their lanes.
  * 7. A cut that leaves its last lane does not become ready.
  * 8. A round ends although a visitor is active.
+ * 9. A visitor becomes idle although another one has a share.
+ * 10. A visitor takes a share although another one is idle.
  */
 #ifndef LANES
 #define LANES 3
@@ -38,6 +42,9 @@
 #endif
 #ifndef WORKERS
 #define WORKERS 2
+#endif
+#ifndef SLOW
+#define SLOW 0
 #endif
 #ifndef CANCEL
 #define CANCEL 0
@@ -55,7 +62,7 @@
 #define PLANTED 0
 #endif
 
-mtype = { absent, waiting, granted, listed, visited, passed, kept };  /* an entry */
+mtype = { absent, waiting, granted, listed, shared, visited, passed, kept }; /* an entry */
 mtype = { earlier, of_cut, free };                                    /* who has a lane */
 mtype = { not_begun, begun, cancelled };                              /* the cut */
 
@@ -68,6 +75,7 @@ byte ready_visitors, ready_cuts;
 byte inside[LANES]; /* visits that are being made */
 byte successes[LANES];
 bool has_left[LANES];
+byte sharer[LANES]; /* the worker whose visitor has the shared entry */
 byte fails_left = FAILS, retries_left = RETRIES, leaves_left = LEAVES;
 
 /* --- under the cut's lock --- */
@@ -179,6 +187,9 @@ proctype Lane(byte i)
 
 /* --- the workers --- */
 
+#define is_visited(i)        ((i) >= LANES || entry[(i) % LANES] == passed)
+#define are_others_visited() (is_visited(1) && is_visited(2))
+
 /* Marks the entry, and lets the lane go on. */
 inline pass_entry(i)
 {
@@ -197,6 +208,7 @@ inline visit(i)
         assert(!is_tombstone);
         inside[i]++
     };
+    !(SLOW && i == 0) || are_others_visited(); /* the visit lasts so long */
     atomic {
         inside[i]--;
         if
@@ -229,22 +241,96 @@ inline settle()
     unsettled = 0
 }
 
-inline run_visitor()
+inline pick_own()
 {
-    do
-    :: atomic {
-        settle();
+    i = LANES;
+    for (k : 0 .. LANES - 1) {
         if
-        :: entry[0] == listed -> i = 0; entry[0] = visited
-        :: LANES > 1 && entry[1 % LANES] == listed -> i = 1 % LANES; entry[1 % LANES] = visited
-        :: LANES > 2 && entry[2 % LANES] == listed -> i = 2 % LANES; entry[2 % LANES] = visited
-        :: else -> i = LANES
-        fi;
-        if
-        :: i == LANES -> goto retire
+        :: i == LANES && entry[k] == shared && sharer[k] == me -> i = k
         :: else -> skip
         fi
     };
+    k = 0;
+    if
+    :: i < LANES -> entry[i] = visited
+    :: else -> skip
+    fi
+}
+
+/* Takes a listed entry, and perhaps all others as a share. */
+inline take_listed()
+{
+    i = LANES;
+    for (k : 0 .. LANES - 1) {
+        if
+        :: i == LANES && entry[k] == listed -> i = k; entry[k] = visited
+        :: i < LANES && entry[k] == listed && takes_share -> entry[k] = shared; sharer[k] = me
+        :: else -> skip
+        fi
+    };
+    k = 0
+}
+
+/* Takes the share of another visitor. */
+inline take_of_others()
+{
+    count = WORKERS + 1;
+    for (k : 0 .. LANES - 1) {
+        if
+        :: entry[k] == shared && (count == WORKERS + 1 || sharer[k] == count) ->
+            count = sharer[k];
+            sharer[k] = me
+        :: else -> skip
+        fi
+    };
+    count = 0;
+    k = 0;
+    pick_own()
+}
+
+inline count_shared(count, k)
+{
+    count = 0;
+    for (k : 0 .. LANES - 1) {
+        count = count + (entry[k] == shared)
+    }
+}
+
+inline put_share_back()
+{
+    for (k : 0 .. LANES - 1) {
+        if
+        :: entry[k] == shared && sharer[k] == me -> entry[k] = listed
+        :: else -> skip
+        fi
+    };
+    k = 0
+}
+
+inline run_visitor()
+{
+    do
+    :: atomic { pick_own() };
+        if
+        :: i == LANES -> atomic {
+            settle();
+            if
+            :: idle == 0 || PLANTED == 10 -> takes_share = true
+            :: takes_share = false
+            fi;
+            take_listed();
+            if
+            :: i == LANES && PLANTED != 9 -> take_of_others()
+            :: else -> skip
+            fi;
+            takes_share = false;
+            if
+            :: i == LANES -> goto retire
+            :: else -> skip
+            fi
+        }
+        :: else -> skip
+        fi;
         if
         :: state == not_begun -> decide()
         :: else -> skip
@@ -258,6 +344,7 @@ inline run_visitor()
         :: atomic { /* it queues anew */
             unsettled = (PLANTED == 4 -> 0 : unsettled);
             settle();
+            put_share_back();
             ready_visitors++;
             goto next
         }
@@ -266,9 +353,12 @@ inline run_visitor()
 retire:
         atomic {
             settle();
+            count_shared(count, k);
+            share_count = (PLANTED == 9 -> 0 : count);
             count_listed(count, k);
             if
-            :: count > 0 && PLANTED != 3 -> count = 0; goto again
+            :: count + share_count > 0 && PLANTED != 3 ->
+                count = 0; share_count = 0; goto again
             :: else -> skip
             fi;
             count = 0;
@@ -336,10 +426,10 @@ inline run_cut()
     fi
 }
 
-proctype Worker()
+proctype Worker(byte me)
 {
-    byte i, k, count, unsettled;
-    bool fails, starts;
+    byte i, k, count, unsettled, share_count;
+    bool fails, starts, takes_share;
 next:
     atomic { i = 0; k = 0; count = 0; fails = false; starts = false; unsettled = 0 };
     if
@@ -386,7 +476,7 @@ init {
             run Lane(n)
         }
         for (n : 1 .. WORKERS) {
-            run Worker()
+            run Worker(n)
         }
 #if CANCEL
         run Canceller();

@@ -25,54 +25,23 @@
  * task that can be ready is one that it waits for. A tombstone raises no more tasks; those that it
  * has raised keep their level.
  *
+ * Cuts. Each entry of a cut is visited for itself, so a task that waits there raises that entry
+ * alone: its level is in the cut's listing (lane/visits.h). The level of the entry's place in the
+ * lane is the higher one of this and the cut's. The invariant holds for that level, lane by lane. A
+ * listed entry that is raised raises a ready visitor, which then visits it first: see `noted`. The
+ * lane of a failed visit waits for all other lanes. So from the first failed visit on, the cut is
+ * raised as a whole, like a rollup; and so is a progressive rollup from the start. A visitor has
+ * the level of the highest entry that is listed, and at least the cut's.
+ *
  * With a rule of the program's own, only waits inside tasks raise levels. There, a task is linked
  * to the tasks that wait for it, not to those that it waits for.
  */
 #include "base/planted.h"
-#include "feature/priority/priority_queue.h"
+#include "feature/priority/visitors.h"
 #include "lane/lane_memory.h"
 #include "route/entries.h"
-#include "route/pool.h"
-
-extern const lanepool_i_feature lanepool_i_feature_priority;
 
 #define AGE_NS_DEFAULT UINT64_C(1000000000)
-
-/* The feature's part of a pool. */
-struct priorities {
-    lanepool_i_ready_order order; /* the first: the workers have its address */
-    lanepool_i_priority_queue queue;
-    lanepool_pool *pool;
-};
-
-static lanepool_i_priority_queue *queue_of(const lanepool_pool *pool)
-{
-    return &((struct priorities *)pool->workers.order)->queue;
-}
-
-static lanepool_i_rank *task_rank(const lanepool_pool *pool, lanepool_i_task *task)
-{
-    if (!lanepool_i_task_is_wide(task))
-        return lanepool_i_rank_behind(task);
-    lanepool_i_wide_rank *wide = lanepool_i_features_room(pool, &lanepool_i_feature_priority, task);
-    return &wide->rank;
-}
-
-/* Coarse, unless the pool has a clock of its own. */
-static uint64_t rank_clock_now(const lanepool_pool *pool)
-{
-    return pool->driver != NULL ? lanepool_i_driver_now(pool->driver) : lanepool_i_clock_coarse();
-}
-
-static void lock_ranks(lanepool_pool *pool)
-{
-    lanepool_i_word_lock_lock(&pool->workers.overflow_lock);
-}
-
-static void unlock_ranks(lanepool_pool *pool)
-{
-    lanepool_i_word_lock_unlock(&pool->workers.overflow_lock);
-}
 
 /* --- links --- */
 
@@ -151,14 +120,52 @@ struct inheritance {
     bool any; /* a task was raised */
 };
 
-/* Entry `through` has led to the task. A ready task waits for no other, so it raises none. */
+/* Returns the level of a task in the lane of one of its entries. */
+static uint32_t level_at(lanepool_i_rank *rank, uint32_t entry)
+{
+    uint32_t level =
+        rank->by_lane ? lanepool_i_visits_of(lanepool_i_rank_task(rank))->listings[entry].level : 0;
+    return rank->level > level ? rank->level : level;
+}
+
+static void raise_visitor(struct inheritance *inheritance, lanepool_i_rank *rank)
+{
+    lanepool_i_priority_queue_raise(inheritance->priority_queue, rank, inheritance->level,
+                                    inheritance->now_ns);
+}
+
+static void raise_visit(struct inheritance *inheritance, lanepool_i_rank *rank, uint32_t entry)
+{
+    lanepool_i_visits_raise(lanepool_i_rank_task(rank), entry, inheritance->level);
+}
+
+static void raise_all_visitors(struct inheritance *inheritance, lanepool_i_rank *rank)
+{
+    if (!rank->is_wide || !lanepool_i_task_is_cut(lanepool_i_rank_task(rank)))
+        return;
+    const lanepool_i_visits *visits = lanepool_i_visits_of(lanepool_i_rank_task(rank));
+    for (size_t i = 0; i < visits->visitor_count; i++) {
+        lanepool_i_rank *visitor =
+            &lanepool_i_rank_of_visitor(lanepool_i_visits_visitor(visits, i))->rank;
+        if (visitor->is_ready && visitor->level < inheritance->level)
+            raise_visitor(inheritance, visitor);
+    }
+}
+
+/* Entry `through` has led to the task. A ready task waits for no other, so it raises none. A cut
+ * that is not raised as a whole raises none in its other lanes. In this one the caller does so. */
 static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank, uint32_t through)
 {
     inheritance->any = true;
+    if (rank->by_lane && through != LANEPOOL_I_RANK_NO_ENTRY) {
+        raise_visit(inheritance, rank, through);
+        return;
+    }
     lanepool_i_priority_queue_raise(inheritance->priority_queue, rank, inheritance->level,
                                     inheritance->now_ns);
     if (rank->is_ready)
         return;
+    raise_all_visitors(inheritance, rank);
     rank->through = through & LANEPOOL_I_WIDE_COUNT_MASK;
     rank->next = inheritance->first;
     inheritance->first = rank;
@@ -178,8 +185,9 @@ static void raise_entries_ahead(struct inheritance *inheritance,
             continue;
         mode = lanepool_i_mode_merge(mode, other);
         lanepool_i_rank *rank = lanepool_i_rank_link_rank(link);
-        if (rank->level < inheritance->level)
-            raise_rank(inheritance, rank, lanepool_i_rank_link_index(link));
+        uint32_t entry = lanepool_i_rank_link_index(link);
+        if (level_at(rank, entry) < inheritance->level)
+            raise_rank(inheritance, rank, entry);
         else if (lanepool_i_mode_is_alone(other))
             return;
     }
@@ -198,7 +206,8 @@ static void raise_transitively(struct inheritance *inheritance)
 
 static struct inheritance begin_inheritance(lanepool_pool *pool, uint8_t level)
 {
-    return (struct inheritance){ queue_of(pool), NULL, rank_clock_now(pool), level, false };
+    return (struct inheritance){ lanepool_i_priorities_queue(pool), NULL,
+                                 lanepool_i_priorities_now(pool), level, false };
 }
 
 /* Raises all tasks that this one waits for. Returns true if a level has changed. */
@@ -216,23 +225,23 @@ static bool raise_all_ahead(lanepool_pool *pool, lanepool_i_rank *rank)
 /* Raises one task and all that it waits for. Returns true if its level was lower. */
 static bool raise_task(lanepool_pool *pool, lanepool_i_task *task, uint8_t level)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
     bool any = rank->level < level;
     if (any) {
         struct inheritance inheritance = begin_inheritance(pool, level);
         raise_rank(&inheritance, rank, LANEPOOL_I_RANK_NO_ENTRY);
         raise_transitively(&inheritance);
     }
-    unlock_ranks(pool);
+    lanepool_i_priorities_unlock(pool);
     return any;
 }
 
 static uint8_t read_level(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lock_ranks(pool);
-    uint8_t level = task_rank(pool, task)->level;
-    unlock_ranks(pool);
+    lanepool_i_priorities_lock(pool);
+    uint8_t level = lanepool_i_priorities_rank(pool, task)->level;
+    lanepool_i_priorities_unlock(pool);
     return level;
 }
 
@@ -263,86 +272,128 @@ static void inherit_through_waits_locked(lanepool_pool *pool)
     }
 }
 
-/* --- steps in the life of a task --- */
-
-/* Raises the tasks ahead of the entries, too. */
-static void link_task(lanepool_pool *pool, lanepool_i_task *task)
+static void inherit_through_waits(lanepool_pool *pool)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
-    link_all_entries(rank, task);
-    bool any = raise_all_ahead(pool, rank);
-    unlock_ranks(pool);
-    if (!any)
-        return;
     lanepool_i_mutex_lock(&pool->waits.lock);
     inherit_through_waits_locked(pool);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
+/* --- steps in the life of a task --- */
+
+/* Raises the tasks ahead of the entries, too. */
+static void link_task(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
+    link_all_entries(rank, task);
+    bool any = raise_all_ahead(pool, rank);
+    lanepool_i_priorities_unlock(pool);
+    if (any)
+        inherit_through_waits(pool);
+}
+
 static void unlink_task(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lock_ranks(pool);
-    unlink_all_entries(task_rank(pool, task));
-    unlock_ranks(pool);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_visitors_take_notes(lanepool_i_priorities_of(pool));
+    unlink_all_entries(lanepool_i_priorities_rank(pool, task));
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* The last entry takes the index of the one that is unlinked. */
 static void unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
     uint32_t i = (uint32_t)entry;
     uint32_t last = rank->count - 1;
     unlink_rank_entry(lanepool_i_rank_entry_at(rank, i));
     if (i != last)
         move_rank_entry(rank, last, rank, i);
     rank->count = last & LANEPOOL_I_WIDE_COUNT_MASK;
-    unlock_ranks(pool);
+    lanepool_i_priorities_unlock(pool);
 }
 
 static void unlink_waiting_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
-    lock_ranks(pool);
-    unlink_rank_entry(lanepool_i_rank_entry_at(task_rank(pool, task), (uint32_t)entry));
-    unlock_ranks(pool);
+    lanepool_i_priorities_lock(pool);
+    unlink_rank_entry(
+        lanepool_i_rank_entry_at(lanepool_i_priorities_rank(pool, task), (uint32_t)entry));
+    lanepool_i_priorities_unlock(pool);
+}
+
+/* The lane now waits for all lanes of the cut, so from now on the cut is raised as a whole. */
+static void keep_entry(lanepool_pool *pool, lanepool_i_task *cut, size_t entry)
+{
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, cut);
+    uint8_t level = (uint8_t)level_at(rank, (uint32_t)entry);
+    struct inheritance inheritance = begin_inheritance(pool, level);
+    rank->by_lane = false;
+    if (rank->level < level) {
+        raise_rank(&inheritance, rank, LANEPOOL_I_RANK_NO_ENTRY);
+        raise_transitively(&inheritance);
+    }
+    lanepool_i_priorities_unlock(pool);
+    if (inheritance.any)
+        inherit_through_waits(pool);
+}
+
+/* An entry that was withdrawn is not linked. */
+static void end_round(lanepool_pool *pool, lanepool_i_task *cut)
+{
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, cut);
+    uint32_t left = cut->as.wide.count;
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < rank->count && to < left && left < rank->count; i++) {
+        if (lanepool_i_rank_entry_at(rank, i)->at == NULL)
+            continue;
+        if (i != to)
+            move_rank_entry(rank, i, rank, to);
+        to++;
+    }
+    if (left < rank->count)
+        rank->count = left & LANEPOOL_I_WIDE_COUNT_MASK;
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* Moves a task's entries and its level to its receiver. */
 static void move_to_receiver(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *from = task_rank(pool, task);
-    lanepool_i_rank *to = task_rank(pool, receiver);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *from = lanepool_i_priorities_rank(pool, task);
+    lanepool_i_rank *to = lanepool_i_priorities_rank(pool, receiver);
     for (uint32_t i = 0; i < from->count; i++)
         move_rank_entry(from, i, to, i);
     to->count = from->count;
     from->count = 0;
     if (to->level < from->level)
         to->level = from->level;
-    unlock_ranks(pool);
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* Forgets how far the task had risen by waiting. */
 static void reset_waiting(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
     rank->standing = 0;
     rank->since_ns = 0;
-    unlock_ranks(pool);
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* Raises the task to the top: if it is ready by now, it only has to be disposed of, and that should
  * be first. */
 static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
     unlink_all_entries(rank);
-    lanepool_i_priority_queue_raise(queue_of(pool), rank, LANEPOOL_PRIORITY_MAX,
-                                    rank_clock_now(pool));
-    unlock_ranks(pool);
+    struct inheritance inheritance = begin_inheritance(pool, LANEPOOL_PRIORITY_MAX);
+    raise_rank(&inheritance, rank, LANEPOOL_I_RANK_NO_ENTRY);
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* --- descriptions --- */
@@ -350,35 +401,39 @@ static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
 static void describe_rank(lanepool_pool *pool, lanepool_i_task *task,
                           lanepool_snapshot_task *described)
 {
-    lock_ranks(pool);
-    lanepool_i_rank *rank = task_rank(pool, task);
+    lanepool_i_priorities_lock(pool);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, task);
     described->priority = rank->priority;
     described->level = rank->level;
-    unlock_ranks(pool);
+    lanepool_i_priorities_unlock(pool);
 }
 
 /* No worker is left. */
 static void hand_back_priority(lanepool_pool *pool, lanepool_i_task *task,
                                lanepool_task *description)
 {
-    description->priority = task_rank(pool, task)->priority;
+    description->priority = lanepool_i_priorities_rank(pool, task)->priority;
 }
 
 /* --- the order of the ready tasks --- */
 
 static void add_by_level(lanepool_i_ready_order *order, lanepool_i_tasks *ready)
 {
-    struct priorities *priorities = (struct priorities *)order;
-    uint64_t now_ns = rank_clock_now(priorities->pool);
+    lanepool_i_priorities *priorities = (lanepool_i_priorities *)order;
+    uint64_t now_ns = lanepool_i_priorities_now(priorities->pool);
     lanepool_i_task *task;
-    while ((task = lanepool_i_tasks_take(ready)) != NULL)
-        lanepool_i_priority_queue_add(&priorities->queue, task_rank(priorities->pool, task),
-                                      now_ns);
+    while ((task = lanepool_i_tasks_take(ready)) != NULL) {
+        if (lanepool_i_task_is_visitor(task))
+            lanepool_i_visitor_set_level(priorities->pool, (lanepool_i_visitor *)task);
+        lanepool_i_priority_queue_add(&priorities->queue,
+                                      lanepool_i_priorities_rank(priorities->pool, task), now_ns);
+    }
 }
 
 static lanepool_i_task *take_highest(lanepool_i_ready_order *order, uint32_t urgent)
 {
-    struct priorities *priorities = (struct priorities *)order;
+    lanepool_i_priorities *priorities = (lanepool_i_priorities *)order;
+    lanepool_i_visitors_take_notes(priorities);
     return lanepool_i_priority_queue_take(&priorities->queue, lanepool_i_clock_coarse(), urgent);
 }
 
@@ -387,14 +442,15 @@ static lanepool_i_task *take_highest(lanepool_i_ready_order *order, uint32_t urg
 static lanepool_i_task *draw_highest(lanepool_i_ready_order *order, uint32_t urgent)
 {
     (void)urgent;
-    struct priorities *priorities = (struct priorities *)order;
+    lanepool_i_priorities *priorities = (lanepool_i_priorities *)order;
+    lanepool_i_visitors_take_notes(priorities);
     return lanepool_i_priority_queue_draw(&priorities->queue, priorities->pool->driver);
 }
 
 static void visit_by_level(lanepool_i_ready_order *order,
                            void (*found)(lanepool_i_task *task, void *context), void *context)
 {
-    struct priorities *priorities = (struct priorities *)order;
+    lanepool_i_priorities *priorities = (lanepool_i_priorities *)order;
     lanepool_i_priority_queue_each(&priorities->queue, found, context);
 }
 
@@ -408,8 +464,8 @@ static bool has_priorities(const lanepool_options *options)
 static void open_priorities(lanepool_pool *pool, void *part)
 {
     uint64_t age_ns = pool->options.priority_age_ns;
-    struct priorities *priorities = part;
-    *priorities = (struct priorities){
+    lanepool_i_priorities *priorities = part;
+    *priorities = (lanepool_i_priorities){
         .order = { .add = add_by_level,
                    .take = pool->options.step_seed != 0 ? draw_highest : take_highest,
                    .each = visit_by_level },
@@ -421,11 +477,14 @@ static void open_priorities(lanepool_pool *pool, void *part)
 
 static void init_rank(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block)
 {
-    lanepool_i_rank *rank = task_rank(pool, block);
+    lanepool_i_rank *rank = lanepool_i_priorities_rank(pool, block);
     bool is_wide = lanepool_i_task_is_wide(block);
     lanepool_i_rank_init(rank, task->priority, is_wide);
     if (is_wide)
         lanepool_i_rank_wide(rank)->task = block;
+    rank->by_lane = task->at_lane != NULL;
+    if (task->at_lane != NULL || task->at_grant != NULL)
+        lanepool_i_visitors_init(pool, lanepool_i_visits_of(block));
 }
 
 /* A task without a priority cannot precede a ready one. */
@@ -442,12 +501,11 @@ static lanepool_status note_urgency(lanepool_pool *pool, lanepool_i_thread_recor
 const lanepool_i_feature lanepool_i_feature_priority = {
     .is_wanted = has_priorities,
     .offer = LANEPOOL_I_PRIORITIES,
-    .part_size = sizeof(struct priorities),
+    .part_size = sizeof(lanepool_i_priorities),
     .open = open_priorities,
     .room_size = sizeof(lanepool_i_wide_rank),
     .room_per_entry = sizeof(lanepool_i_wide_rank_entry),
-    .has_plain_room = true,
-    .is_plain_room_behind = true,
+    .plain_use = LANEPOOL_I_PLAIN_LINE,
     .init_room = init_rank,
     .build = note_urgency,
     .place = link_task,
@@ -456,6 +514,10 @@ const lanepool_i_feature lanepool_i_feature_priority = {
     .withdraw_entry = unlink_waiting_entry,
     .leave_tombstone = unlink_tombstone,
     .move_lanes = move_to_receiver,
+    .visitor_room = sizeof(lanepool_i_wide_rank),
+    .keep_entry = keep_entry,
+    .end_round = end_round,
+    .may_visit_on = lanepool_i_visitor_may_visit_on,
     .retried = reset_waiting,
     .wait_inside = inherit_through_waits_locked,
     .hand_back = hand_back_priority,

@@ -46,6 +46,11 @@ lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue
                                                 uint32_t urgent);
 lanepool_i_task *lanepool_i_priority_queue_draw(lanepool_i_priority_queue *queue,
                                                 lanepool_i_driver *driver);
+/* Returns one more than the highest level of a task in the queue; 0 if there is none. */
+static inline uint32_t lanepool_i_priority_queue_highest(const lanepool_i_priority_queue *queue)
+{
+    return queue->levels == 0 ? 0 : 32 - (uint32_t)__builtin_clz(queue->levels);
+}
 /* Sets the task's level, which must be higher than before. */
 void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                      uint8_t level, uint64_t now_ns);

@@ -14,12 +14,16 @@
  * of a wide task is in the features' room of its block (feature.h), and has more: the task's
  * address, and the rank's in each rank entry.
  *
+ * A visitor of a cut (visits.h) is queued like a task, so it has a rank, too: in its room, without
+ * rank entries.
+ *
  * Guards: I immutable, P the overflow list's lock.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PRIORITY_RANK_H
 #define LANEPOOL_SRC_FEATURE_PRIORITY_RANK_H
 
 #include "lane/lane.h"
+#include "lane/visits.h"
 
 #define LANEPOOL_I_LEVELS (LANEPOOL_PRIORITY_MAX + 1)
 
@@ -46,6 +50,7 @@ struct lanepool_i_rank {
     uint32_t through : LANEPOOL_I_WIDE_COUNT_BITS; /* P: the rank entry through which its level was
                                                       raised */
     uint32_t standing : 3;                         /* P: its level among the ready tasks */
+    uint32_t by_lane : 1;                          /* P: a cut, whose entries inherit alone */
 };
 
 _Static_assert(LANEPOOL_PRIORITY_MAX < 1 << 3, "a level has three bits");
@@ -78,6 +83,11 @@ static inline lanepool_i_wide_rank *lanepool_i_rank_wide(lanepool_i_rank *rank)
 static inline lanepool_i_rank *lanepool_i_rank_behind(lanepool_i_task *task)
 {
     return (lanepool_i_rank *)(task + 1);
+}
+
+static inline lanepool_i_wide_rank *lanepool_i_rank_of_visitor(lanepool_i_visitor *visitor)
+{
+    return lanepool_i_visitor_room(visitor);
 }
 
 static inline lanepool_i_task *lanepool_i_rank_task(lanepool_i_rank *rank)

@@ -181,6 +181,76 @@ Test(cut, a_shared_visit_overlaps_with_readers)
     gate_fini(&gate);
 }
 
+/* --- giving way to other tasks --- */
+
+enum { WAY_LANES = 2000, VISITS_AT_ONCE = 64 };
+
+/* A posting that the first visit submits, and the visits made until it runs. */
+struct way {
+    lanepool_pool *pool;
+    lanepool_claim claims[WAY_LANES];
+    bool waits_in_lane;
+    _Atomic uint32_t visits, visits_at_posting, postings;
+};
+
+static int note_visits(lanepool_run *run, void *context)
+{
+    struct way *way = context;
+
+    (void)run;
+    atomic_store(&way->visits_at_posting, atomic_load(&way->visits));
+    atomic_fetch_add(&way->postings, 1);
+    return 0;
+}
+
+/* The posting's lane is that of this visit, or none of the cut's. */
+static int post_at_first_visit(lanepool_run *run, void *context, size_t index)
+{
+    struct way *way = context;
+
+    (void)run;
+    if (atomic_fetch_add(&way->visits, 1) == 0) {
+        lanepool_claim claim = lanepool_exclusive(way->waits_in_lane ? index : WAY_LANES);
+        expect_ok(
+            lanepool_pool_submit(way->pool, LANEPOOL_TASK(.function = note_visits, .context = way,
+                                                          .claims = &claim, .claim_count = 1)));
+    }
+    return 0;
+}
+
+static int end_way(lanepool_run *run, void *context)
+{
+    (void)run;
+    (void)context;
+    return 0;
+}
+
+/* No time ends the quantum. The worker is making visits when the posting is submitted, and may take
+ * the visitor once more before it. */
+Test(cut, a_posting_waits_for_a_bounded_number_of_visits)
+{
+    static struct way way;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.quantum_ns = UINT64_MAX;
+    for (int in_lane = 0; in_lane < 2; in_lane++) {
+        memset(&way, 0, sizeof way);
+        way.pool = pool_make_with(&options);
+        way.waits_in_lane = in_lane != 0;
+        for (size_t i = 0; i < WAY_LANES; i++)
+            way.claims[i] = lanepool_exclusive(i);
+        expect_ok(lanepool_pool_submit(
+            way.pool, LANEPOOL_TASK(.function = end_way, .context = &way, .claims = way.claims,
+                                    .claim_count = WAY_LANES, .at_lane = post_at_first_visit)));
+        pool_settle(way.pool);
+        expect_eq(way.visits, WAY_LANES);
+        expect_eq(way.postings, 1);
+        expect(way.visits_at_posting <= 2 * VISITS_AT_ONCE);
+        pool_end(way.pool);
+    }
+}
+
 /* --- what a visit may do --- */
 
 enum { LOOKS = 4 };
@@ -402,9 +472,6 @@ Test(cut, pools_that_do_not_offer_cuts_refuse_them)
     expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
     options = plain;
     options.is_compatible = always_compatible;
-    expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
-    options = plain;
-    options.priorities = true;
     expect_status(submit_cut_of(&options, &task), LANEPOOL_UNSUPPORTED);
 }
 

@@ -68,7 +68,8 @@ static void set_called(struct oracle_task *record, const struct oracle_lane_visi
     }
 }
 
-/* The end of the cut is the end of a lane whose last visit has failed. */
+/* The end of the cut is the end of a lane whose last visit has failed. Reads the copy of the cut's
+ * task: the workload may be freed by a thread that is not ordered behind this one. */
 static void split_visit(struct oracle_split *split, const struct oracle_log *log,
                         const struct workload *workload, uint32_t cut, uint32_t lane,
                         uint32_t index)
@@ -77,13 +78,14 @@ static void split_visit(struct oracle_split *split, const struct oracle_log *log
     struct workload_task *what = &split->workload.tasks[index];
     struct oracle_task *record = &split->log.tasks[index];
 
-    *what = workload->tasks[cut];
+    *what = split->workload.tasks[cut];
     what->merged += lane;
     what->merged_count = 1;
     what->awaits = WORKLOAD_NONE;
     what->awaits_group = WORKLOAD_NONE;
     what->group = WORKLOAD_NONE;
     what->visit_of = cut;
+    what->duration = workload_visit_takes(&split->workload, cut, lane);
     if (log->misses != NULL) {
         split->log.misses[(size_t)index * workload->params.key_count + what->merged->key] =
             oracle_misses(log, workload, cut, what->merged->key);

@@ -49,7 +49,7 @@ static struct {
     struct posting postings[POSTINGS];
     struct cut cuts[CUTS];
     uint64_t cells[LANES]; /* plain memory, guarded by the lanes */
-    bool stops, cancels, has_journal;
+    bool stops, cancels, has_journal, has_priorities;
     uint64_t stored[LANES]; /* of the journal's thread: the cells by what is written */
     uint64_t numbers[LANES];
 } bank;
@@ -231,32 +231,40 @@ static void judge_journal(void)
 
 /* --- submits --- */
 
-static void open_bank_with(unsigned workers, const lanepool_journal_options *journal)
+static void open_bank_of(lanepool_options *options, unsigned workers)
 {
-    lanepool_options options = LANEPOOL_OPTIONS_INIT;
-
     memset(&bank, 0, sizeof bank);
-    bank.has_journal = journal != NULL;
-    options.workers = workers;
-    options.journal = journal;
-    EXPECT_STATUS(OK, lanepool_pool_create(&options, &bank.pool));
+    bank.has_journal = options->journal != NULL;
+    bank.has_priorities = options->priorities;
+    options->workers = workers;
+    EXPECT_STATUS(OK, lanepool_pool_create(options, &bank.pool));
 }
 
 static void open_bank(unsigned workers)
 {
-    open_bank_with(workers, NULL);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    open_bank_of(&options, workers);
 }
 
 static void open_bank_with_journal(unsigned workers)
 {
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
 
+    options.journal = &journal;
     journal.write = write_entries;
     journal.batch_max = 1 + scene_variant(3);
     journal.wait_ns = 1 + scene_variant(20);
     journal.lane_numbers = true;
     journal.completes_when_written = scene_variant(2) == 0;
-    open_bank_with(workers, &journal);
+    open_bank_of(&options, workers);
+}
+
+/* By the seed and a number. */
+static uint32_t priority_of(uint32_t number)
+{
+    return bank.has_priorities ? (scene_seed >> number) % (LANEPOOL_PRIORITY_MAX + 1) : 0;
 }
 
 static bool submit(const lanepool_task *task)
@@ -275,8 +283,9 @@ static void submit_posting(uint32_t i, uint32_t from, uint32_t to)
     self->id = i + 1;
     self->from = from;
     self->to = to;
-    self->accepted = submit(LANEPOOL_TASK(.function = post, .context = self, .claims = claims,
-                                          .claim_count = 2, .cancelled = post_cancelled));
+    self->accepted =
+        submit(LANEPOOL_TASK(.function = post, .context = self, .claims = claims, .claim_count = 2,
+                             .cancelled = post_cancelled, .priority = priority_of(3 * i)));
 }
 
 static void submit_cut(struct cut *self, uint32_t lanes, lanepool_mode mode, uint32_t fails_at,
@@ -296,7 +305,8 @@ static void submit_cut(struct cut *self, uint32_t lanes, lanepool_mode mode, uin
         submit(LANEPOOL_TASK(.function = sum_up, .context = self, .claims = self->claims,
                              .claim_count = lanes, .at_lane = visit, .cancelled = cut_cancelled,
                              .release = cut_released, .future = &self->future,
-                             .on_failure = failures > 0 ? &policy : NULL));
+                             .on_failure = failures > 0 ? &policy : NULL,
+                             .priority = priority_of(5 + lanes)));
 }
 
 static void submit_random_postings(void *argument)
@@ -462,6 +472,17 @@ static void post_and_cut(void)
 SCENARIO(scenario_82_cuts_among_transfers, RANDOM)
 {
     open_bank(1 + scene_variant(3));
+    post_and_cut();
+}
+
+/* The same; and tasks and cuts have priorities. */
+SCENARIO(scenario_82_cuts_with_priorities, RANDOM)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.priorities = true;
+    options.priority_age_ns = scene_variant(2) == 0 ? LANEPOOL_FOREVER : 1;
+    open_bank_of(&options, 1 + scene_variant(3));
     post_and_cut();
 }
 

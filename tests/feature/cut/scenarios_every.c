@@ -1,4 +1,5 @@
-/* Repeated cuts beside transfers, a cancel of the series and the pool's end. */
+/* Repeated cuts and progressive rollups beside transfers, a cancel of the series and the pool's
+ * end. */
 #include <string.h>
 
 #include "simulated/scenarios.h"
@@ -16,6 +17,7 @@ static struct {
     _Atomic uint32_t inside, runs, cancels, releases;
     uint32_t transfers[TRANSFERS][2];
     bool stops;
+    bool is_rollup; /* the series is a progressive rollup, not a cut */
 } till;
 
 static int transfer(lanepool_run *run, void *context)
@@ -52,11 +54,12 @@ static int sum_up(lanepool_run *run, void *context)
 {
     int64_t sum = 0;
 
-    (void)run;
     (void)context;
     EXPECT(atomic_load(&till.inside) == 0);
+    EXPECT(lanepool_run_claim_count(run) == (till.is_rollup ? LANES : 0));
     for (uint32_t i = 0; i < LANES; i++) {
         EXPECT(atomic_exchange(&till.visits[i], 0) == 1);
+        EXPECT(!till.is_rollup || till.seen[i] == till.cells[i]);
         sum += till.seen[i];
     }
     EXPECT(sum == 0);
@@ -103,25 +106,27 @@ static void stop_pool(void *argument)
     EXPECT_STATUS(OK, lanepool_pool_shutdown_now(till.pool, NULL, NULL));
 }
 
-SCENARIO(scenario_83_a_repeated_cut_among_transfers, RANDOM)
+static void play_series(bool is_rollup)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_claim claims[LANES];
     lanepool_mode mode = scene_variant(2) == 0 ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
 
     memset(&till, 0, sizeof till);
+    till.is_rollup = is_rollup;
     till.stops = scene_variant(3) == 0;
     options.workers = 1 + scene_variant(2);
     EXPECT_STATUS(OK, lanepool_pool_create(&options, &till.pool));
     for (uint32_t i = 0; i < LANES; i++)
         claims[i] = lanepool_claim_of(lanepool_key_id(i), mode);
-    EXPECT_STATUS(OK, lanepool_pool_submit_every(
-                          till.pool,
-                          LANEPOOL_TASK(.function = sum_up, .claims = claims, .claim_count = LANES,
-                                        .at_lane = visit, .cancelled = series_cancelled,
-                                        .release = series_released),
-                          scene_variant(2) * 10, 1 + scene_variant(40), LANEPOOL_FIXED_DELAY,
-                          &till.timer));
+    EXPECT_STATUS(
+        OK,
+        lanepool_pool_submit_every(
+            till.pool,
+            LANEPOOL_TASK(.function = sum_up, .claims = claims, .claim_count = LANES,
+                          .at_lane = is_rollup ? NULL : visit, .at_grant = is_rollup ? visit : NULL,
+                          .cancelled = series_cancelled, .release = series_released),
+            scene_variant(2) * 10, 1 + scene_variant(40), LANEPOOL_FIXED_DELAY, &till.timer));
     scene_spawn(submit_transfers, NULL);
     scene_spawn(till.stops ? stop_pool : cancel_series, NULL);
     scene_join();
@@ -130,4 +135,15 @@ SCENARIO(scenario_83_a_repeated_cut_among_transfers, RANDOM)
     EXPECT_STATUS(OK, lanepool_pool_destroy(till.pool));
     EXPECT(atomic_load(&till.cancels) == 1);
     EXPECT(atomic_load(&till.releases) == 1);
+}
+
+SCENARIO(scenario_83_a_repeated_cut_among_transfers, RANDOM)
+{
+    play_series(false);
+}
+
+/* The function finds each lane as its call has found it. */
+SCENARIO(scenario_83_a_repeated_progressive_rollup_among_transfers, RANDOM)
+{
+    play_series(true);
 }

@@ -19,8 +19,7 @@ enum { VISITS_FAIL_MAX = 2 };
 
 static bool offers_cuts(const struct workload_params *params)
 {
-    return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
-           !params->has_priorities;
+    return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY;
 }
 
 static bool has_heir(const struct workload *workload, uint32_t task)
@@ -106,8 +105,12 @@ static void draw_series(struct workload *workload, uint32_t series, struct choic
     if (!can_series_be_cut(workload, series) || !chance(choices, 2)) {
         return;
     }
+    bool holds_lanes = (!workload->params.failures ||
+                        workload->params.policy.at_poison == LANEPOOL_AT_POISON_WAIT) &&
+                       chance(choices, 3);
     for (uint32_t i = 0; i < what->runs; i++) {
         workload->tasks[what->first + i].is_cut = true;
+        workload->tasks[what->first + i].holds_lanes = holds_lanes;
         change_modes(&workload->tasks[what->first + i], shares);
     }
 }
@@ -156,19 +159,14 @@ bool workload_has_cuts(const struct workload *workload)
     return any;
 }
 
-static uint64_t dice_of(const struct workload *workload, uint32_t task, uint32_t number)
-{
-    return random_mix(workload->params.seed ^ random_mix((uint64_t)task << 32 | number));
-}
-
 /* The visits of one lane fail as often as any visits of the cut do. */
 uint32_t workload_visits_fail(const struct workload *workload, uint32_t task, uint32_t lane)
 {
     const struct workload_task *what = &workload->tasks[task];
-    uint64_t dice = dice_of(workload, task, lane);
+    uint64_t dice = workload_dice_of(workload, task, lane);
 
     if (what->visits_fail == 0 ||
-        lane == dice_of(workload, task, UINT32_MAX) % what->merged_count) {
+        lane == workload_dice_of(workload, task, UINT32_MAX) % what->merged_count) {
         return what->visits_fail;
     }
     if (what->visits_fail == WORKLOAD_EACH) {
@@ -179,7 +177,8 @@ uint32_t workload_visits_fail(const struct workload *workload, uint32_t task, ui
 
 bool workload_submits_in_visit(const struct workload *workload, uint32_t task)
 {
-    return workload_is_cut(workload, task) && dice_of(workload, task, UINT32_MAX - 1) % 2 == 0;
+    return workload_is_cut(workload, task) &&
+           workload_dice_of(workload, task, UINT32_MAX - 1) % 2 == 0;
 }
 
 static void print_params(const struct workload *workload, FILE *out)
@@ -387,11 +386,11 @@ static int visit_lane(lanepool_run *call, void *argument, size_t index)
         workload_submits_in_visit(workload, self->task)) {
         run_submit_nested(self, call);
     }
-    if (dice_of(workload, self->task, 100 + lane) % 4 == 0) {
+    if (workload_dice_of(workload, self->task, 100 + lane) % 4 == 0) {
         try_impossible(self, call, lane);
         try_to_wait(self);
     }
-    world_pass(dice_of(workload, self->task, 200 + lane) % (1 + what->duration));
+    world_pass(workload_visit_takes(workload, self->task, lane));
     visit->was_asked |= is_asked(self, call);
     lanepool_run_set_result(call, self);
     workload_stop_using(self, what->merged[lane].key);

@@ -4,11 +4,27 @@
 
 #include "property/judge.h"
 #include "property/workload_tasks.h"
+#include "support/random.h"
 
 /* --- the run --- */
 
 /* Returns true if the tasks inside this one are submitted by a visit. */
 bool workload_submits_in_visit(const struct workload *workload, uint32_t task);
+/* The next two are inline: the simulator's oracle, which no sanitizer watches, calls them, too. */
+static inline uint64_t workload_dice_of(const struct workload *workload, uint32_t task,
+                                        uint32_t number)
+{
+    return random_mix(workload->params.seed ^ random_mix((uint64_t)task << 32 | number));
+}
+
+/* Returns how long the visits of one lane of a cut take. */
+static inline uint32_t workload_visit_takes(const struct workload *workload, uint32_t task,
+                                            uint32_t lane)
+{
+    return (uint32_t)(workload_dice_of(workload, task, 200 + lane) %
+                      (1 + (uint64_t)workload->tasks[task].duration));
+}
+
 /* Records that the cut's function is called. Returns true if this is its first call. */
 bool workload_begin_body_of_cut(struct task_context *self, lanepool_run *call);
 /* Records that `cancelled` was called with IN_PARTS. */

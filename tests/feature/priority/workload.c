@@ -101,7 +101,7 @@ static void describe(const struct task_context *context, lanepool_task *task)
 
 /* --- the oracle --- */
 
-enum { CALM_TASKS_MAX = 64 };
+enum { CALM_TASKS_MAX = 64, LEVELS_MAX = 512 };
 
 /* One choice of the worker. */
 struct choice {
@@ -111,7 +111,7 @@ struct choice {
     uint32_t count;
     uint32_t before; /* the task that ended */
     uint32_t chosen;
-    uint32_t levels[CALM_TASKS_MAX]; /* by task */
+    uint32_t levels[LEVELS_MAX]; /* by task; visits of cuts are tasks, too */
 };
 
 static uint64_t began(const struct choice *choice, uint32_t task)
@@ -128,6 +128,14 @@ static bool was_submitted(const struct choice *choice, uint32_t task)
 static bool had_started(const struct choice *choice, uint32_t task)
 {
     return began(choice, task) < began(choice, choice->chosen);
+}
+
+/* The lanes of a progressive rollup are blocked until it has ended. */
+static bool had_ended(const struct choice *choice, uint32_t task)
+{
+    uint64_t end = oracle_when(&choice->log->tasks[task].call_end);
+
+    return had_started(choice, task) && end != 0 && end < began(choice, choice->chosen);
 }
 
 static bool is_calm(const struct choice *choice)
@@ -147,17 +155,32 @@ static bool is_calm(const struct choice *choice)
     return from < to && choice->workload->tasks[choice->before].duration > 0;
 }
 
-/* Returns true if an earlier task that has not started prevents this one from being ready. With
+static bool has_unmade_visit(const struct choice *choice, uint32_t cut)
+{
+    for (uint32_t i = 0; i < choice->count; i++) {
+        uint32_t task = choice->by_ticket[i];
+
+        if (choice->workload->tasks[task].visit_of == cut && !had_started(choice, task)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns true if an earlier task that has not ended prevents this one from being ready. With
  * by_barriers_only: if an earlier barrier prevents it from being routed. */
 static bool is_kept(const struct choice *choice, uint32_t index, bool by_barriers_only)
 {
     const struct workload *workload = choice->workload;
     uint32_t task = choice->by_ticket[index];
 
+    if (!by_barriers_only && has_unmade_visit(choice, task)) {
+        return true;
+    }
     for (uint32_t i = 0; i < index; i++) {
         uint32_t other = choice->by_ticket[i];
 
-        if (was_submitted(choice, other) && !had_started(choice, other) &&
+        if (was_submitted(choice, other) && !had_ended(choice, other) &&
             workload_conflict(workload, other, task) &&
             (!by_barriers_only || workload->tasks[other].is_barrier)) {
             return true;
@@ -166,17 +189,38 @@ static bool is_kept(const struct choice *choice, uint32_t index, bool by_barrier
     return false;
 }
 
+/* Gives a level to all visits and the function of a progressive rollup. */
+static void raise_rollup(struct choice *choice, uint32_t part)
+{
+    const struct workload_task *tasks = choice->workload->tasks;
+    uint32_t rollup = tasks[part].visit_of;
+
+    if (!tasks[part].holds_lanes) {
+        return;
+    }
+    for (uint32_t i = 0; i < choice->count; i++) {
+        uint32_t task = choice->by_ticket[i];
+
+        if ((task == rollup || tasks[task].visit_of == rollup) &&
+            choice->levels[task] < choice->levels[part]) {
+            choice->levels[task] = choice->levels[part];
+        }
+    }
+}
+
 /* Finds the levels, the newest task first, because older tasks inherit from newer ones. A task
  * that is held back behind a barrier has no entries yet, and no priority is inherited through a
- * barrier. */
+ * barrier. A visit of a cut inherits in its lane. */
 static void find_levels(struct choice *choice)
 {
     const struct workload *workload = choice->workload;
 
+    for (uint32_t i = 0; i < choice->count; i++) {
+        choice->levels[choice->by_ticket[i]] = workload->tasks[choice->by_ticket[i]].priority;
+    }
     for (uint32_t i = choice->count; i-- > 0;) {
         uint32_t task = choice->by_ticket[i];
 
-        choice->levels[task] = workload->tasks[task].priority;
         for (uint32_t j = i + 1; j < choice->count; j++) {
             uint32_t other = choice->by_ticket[j];
 
@@ -186,6 +230,9 @@ static void find_levels(struct choice *choice)
                 choice->levels[other] > choice->levels[task]) {
                 choice->levels[task] = choice->levels[other];
             }
+        }
+        if (workload->tasks[task].visit_of != WORKLOAD_NONE) {
+            raise_rollup(choice, task);
         }
     }
 }
@@ -228,15 +275,29 @@ static uint32_t task_before(const struct choice *choice)
     return before;
 }
 
+/* From a failed visit on, a cut inherits as a whole. */
+static bool have_failed_visits(const struct workload *workload)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        any |= workload->tasks[i].is_cut && workload->tasks[i].visits_fail > 0;
+    }
+    return any;
+}
+
 static void judge_priorities(struct judge *judge)
 {
     const struct workload_params *params = &judge->workload->params;
-    struct choice choice = { .log = judge->log,
-                             .workload = judge->workload,
-                             .by_ticket = judge->by_ticket,
-                             .count = judge->count };
+    const struct judge *lanes = judge->by_lane;
+    struct choice choice = { .log = lanes->log,
+                             .workload = lanes->workload,
+                             .by_ticket = lanes->by_ticket,
+                             .count = lanes->count };
 
-    if (!params->calm || params->task_count > CALM_TASKS_MAX || !world_is_strict()) {
+    if (!params->calm || params->task_count > CALM_TASKS_MAX ||
+        lanes->workload->params.task_count > LEVELS_MAX || have_failed_visits(judge->workload) ||
+        !world_is_strict()) {
         return;
     }
     for (uint32_t i = 0; i < choice.count; i++) {
