@@ -34,7 +34,9 @@ enum {
     LANEPOOL_I_PASSED_BEFORE_VISIT = 25,  /* a lane is released before its visit ends */
     LANEPOOL_I_CUT_BEFORE_LAST_VISIT = 26, /* a cut's function is called during a visit */
     LANEPOOL_I_VISITOR_SLEEPS = 27,        /* a visitor retires although an entry is listed */
-    LANEPOOL_I_PLANTED_COUNT = 27
+    LANEPOOL_I_SHARE_LEFT = 28,            /* a visitor retires although another has a share */
+    LANEPOOL_I_COMMUTING_NUMBERED = 29,    /* a lane number counts COMMUTING entries, too */
+    LANEPOOL_I_PLANTED_COUNT = 29
 };
 
 #if defined(LANEPOOL_PLANTED)

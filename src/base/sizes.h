@@ -72,6 +72,10 @@
 #define LANEPOOL_I_WATCHDOG_MIN_NS UINT64_C(1000000)
 /* The tasks of a sequence that run before its work is handed to the executor again. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
+/* The visits that a visitor of a cut makes before it queues behind the ready tasks, and the listed
+ * entries that it takes in one hold of the cut's lock. */
+#define LANEPOOL_I_VISITS_AT_ONCE 64u
+#define LANEPOOL_I_VISIT_SHARE    16u
 
 #else
 
@@ -113,6 +117,8 @@
 #define LANEPOOL_I_CLOCK_ANCHORS       ((size_t)2)
 #define LANEPOOL_I_WATCHDOG_MIN_NS     UINT64_C(1)
 #define LANEPOOL_I_DRAIN_BATCH         2u
+#define LANEPOOL_I_VISITS_AT_ONCE      4u
+#define LANEPOOL_I_VISIT_SHARE         3u
 
 #endif
 

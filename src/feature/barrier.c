@@ -78,6 +78,7 @@ static void route_held_back(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_router *router = &pool->router;
     fetch_sub_seq(&pool->lifecycle.attention, 1);
     router->barrier = NULL;
+    router->inbox.moment++; /* tasks have finished since the last one */
     while (router->barrier == NULL && router->held_back.count > 0) {
         lanepool_i_task *node = lanepool_i_router_take_held_back(router);
         lanepool_i_message *message = (lanepool_i_message *)node;

@@ -6,14 +6,14 @@
 #include "feature/delay_every.h"
 #include "feature/journal.h"
 #include "feature/lane_limit.h"
-#include "feature/retry.h"
+#include "feature/late_record.h"
 #include "future/expiry.h"
 #include "platform/notes.h"
 #include "route/program_key.h"
 
 static lanepool_future *delayed_task_future(const lanepool_i_task *task)
 {
-    return lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+    return lanepool_i_task_future(task);
 }
 
 /* --- counting --- */
@@ -132,7 +132,7 @@ void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_reco
     give_back_claims(pool, record, task);
     lanepool_i_lane_limits_end_charge(pool, record, task);
     lanepool_i_journal_drop(pool, record, task);
-    lanepool_i_retry_end_reservation(pool, record, task);
+    lanepool_i_late_record_end(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_return_to_waiting(&pool->admission);
 }

@@ -40,7 +40,7 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
     lanepool_i_call_record *call = lanepool_i_call_record_make(run);
     if (call == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_future *future = lanepool_i_task_is_wide(run->task) ? run->task->as.wide.future : NULL;
+    lanepool_future *future = lanepool_i_task_future(run->task);
     if (!lanepool_i_expiry_set_detached(future, call))
         return LANEPOOL_TIMED_OUT;
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);

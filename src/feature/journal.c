@@ -214,7 +214,7 @@ static lanepool_i_task *make_part_block(lanepool_pool *pool, lanepool_i_thread_r
     block->context = task->context;
     block->as.wide.room = lanepool_i_pool_entry(pool, block, 0);
     block->as.wide.count = 0;
-    block->as.wide.tag = task->as.wide.tag;
+    block->as.wide.tag = lanepool_i_task_tag(task) & LANEPOOL_TAG_MAX;
     atomic_init(&block->word, word | LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
     return block;
 }
@@ -452,7 +452,7 @@ void lanepool_i_journal_fini(lanepool_pool *pool)
 const lanepool_i_feature lanepool_i_feature_journal = {
     .is_wanted = has_journal,
     .offer = LANEPOOL_I_JOURNALS,
-    .all_wide = true,
+    .plain_use = LANEPOOL_I_PLAIN_FRONT,
     .room_size = sizeof(lanepool_i_journal_room),
     .init_room = init_journal_room,
     .build = copy_claims,

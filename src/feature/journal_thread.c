@@ -30,7 +30,7 @@ static void end_written_task(lanepool_i_journal *journal, lanepool_i_task *task)
     }
     lanepool_result result = result_of(room, !journal->has_failed);
     if (journal->options.completes_when_written && !PLANTED(COMPLETES_UNWRITTEN))
-        lanepool_i_run_complete(journal->record, task->as.wide.future, &result);
+        lanepool_i_run_complete(journal->record, lanepool_i_task_future(task), &result);
     lanepool_i_run_dispose(journal->pool, journal->record, task);
 }
 

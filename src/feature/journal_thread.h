@@ -4,13 +4,18 @@
 
 #include "feature/journal.h"
 
-/* The journal is the first feature with room. */
+/* The journal is the first feature with room, and has the front of the line behind a plain task. */
 static inline lanepool_i_journal_room *lanepool_i_journal_room_of(const lanepool_pool *pool,
                                                                   lanepool_i_task *task)
 {
-    char *room = pool->room.at != 0 ? (char *)task + pool->room.at : task->as.wide.room;
-    return (lanepool_i_journal_room *)room;
+    void *room = lanepool_i_task_line(task)->front;
+    if (lanepool_i_task_is_wide(task))
+        room = pool->room.at != 0 ? (char *)task + pool->room.at : task->as.wide.room;
+    return room;
 }
+
+_Static_assert(sizeof(lanepool_i_journal_room) <= sizeof((lanepool_i_line_behind *)0)->front,
+               "a plain task has room for it");
 
 /* Frees the block that stands for a part of a task. */
 void lanepool_i_journal_free_part(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -265,7 +265,7 @@ static bool number_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
 /* Each run of a periodic task counts everywhere. */
 void lanepool_i_lane_limits_end_visit(lanepool_pool *pool, lanepool_i_task *cut, uint32_t number)
 {
-    if (!pool->limits_lanes || lanepool_i_word_is_periodic(load_relaxed(&cut->word)))
+    if (lanepool_i_word_is_periodic(load_relaxed(&cut->word)))
         return;
     lanepool_i_lane_quota **charged = lanepool_i_charge_quotas(charge_of(pool, cut));
     lanepool_i_lane_quota_end(charged[number]);
@@ -381,7 +381,7 @@ const lanepool_i_feature lanepool_i_feature_lane_limit = {
     .is_wanted = has_lane_limits,
     .offer = LANEPOOL_I_LANE_LIMITS,
     .room_size = sizeof(lanepool_i_charge),
-    .has_plain_room = true,
+    .plain_use = LANEPOOL_I_PLAIN_POINTERS,
     .admit = charge_task,
     .unadmit = discharge_thread,
     .build = charge_block,

@@ -1,6 +1,7 @@
 /* Owns the copies of claims, and the table of lane numbers; see lane_numbers.h. */
 #include "feature/lane_numbers.h"
 
+#include "base/planted.h"
 #include "core/task_build.h"
 #include "lane/mode.h"
 #include "route/lane_handle.h"
@@ -241,10 +242,18 @@ static lanepool_i_numbered_lane *visit_claimed_lane(lanepool_i_lane_numbers *num
     return lane;
 }
 
+/* A restart skips as many inputs of a key as its number says. COMMUTING tasks of a key may end in
+ * another order than their inputs came, so only EXCLUSIVE ones are counted. */
+static bool is_counted(lanepool_mode mode)
+{
+    return mode == LANEPOOL_EXCLUSIVE ||
+           (PLANTED(COMMUTING_NUMBERED) && mode == LANEPOOL_COMMUTING);
+}
+
 /* Several claims of one key count as one. */
 static uint64_t number_lane(lanepool_i_numbered_lane *lane)
 {
-    lane->number += !lane->is_numbered && lane->mode == LANEPOOL_EXCLUSIVE;
+    lane->number += !lane->is_numbered && is_counted(lane->mode);
     lane->is_numbered = true;
     return lane->number;
 }

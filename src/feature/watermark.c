@@ -53,8 +53,6 @@ static bool grow_to(lanepool_i_watermark *watermark, uint64_t ticket)
     grown.size = watermark->size != 0 ? watermark->size : FIRST_SIZE;
     while (grown.size <= ticket - watermark->unsettled)
         grown.size *= 2;
-    if (grown.size == watermark->size)
-        return true;
     grown.bits = lanepool_i_memory_alloc(grown.size / 8);
     if (grown.bits == NULL)
         return false;
@@ -75,17 +73,38 @@ static void settle_all(lanepool_i_watermark *watermark)
             clear_bit(watermark, watermark->unsettled);
 }
 
+static bool window_reaches(const lanepool_i_watermark *watermark, uint64_t ticket)
+{
+    return ticket - watermark->unsettled < watermark->size;
+}
+
+/* Passes all settled tickets at the front, a word of bits at a time. */
+static void pass_settled(lanepool_i_watermark *watermark)
+{
+    unsigned from, count;
+    if (watermark->size == 0)
+        return;
+    do {
+        uint64_t *word = word_of(watermark, watermark->unsettled);
+        from = (unsigned)(watermark->unsettled % WORD_BITS);
+        uint64_t open = ~(*word >> from);
+        count = open != 0 ? (unsigned)__builtin_ctzll(open) : WORD_BITS;
+        *word &= count < WORD_BITS ? ~((((uint64_t)1 << count) - 1) << from) : 0;
+        watermark->unsettled += count;
+    } while (from + count == WORD_BITS);
+}
+
 void lanepool_i_watermark_settle(lanepool_i_watermark *watermark, uint64_t ticket)
 {
     LANEPOOL_I_ASSERT(ticket >= watermark->unsettled);
     watermark->settled++;
     if (ticket >= watermark->end)
         watermark->end = ticket + 1;
-    if (grow_to(watermark, ticket))
-        set_bit(watermark, ticket);
-    while (is_settled(watermark, watermark->unsettled)) {
-        clear_bit(watermark, watermark->unsettled);
+    if (ticket == watermark->unsettled) {
         watermark->unsettled++;
+        pass_settled(watermark);
+    } else if (window_reaches(watermark, ticket) || grow_to(watermark, ticket)) {
+        set_bit(watermark, ticket);
     }
     if (watermark->settled == watermark->end - watermark->first)
         settle_all(watermark);

@@ -101,6 +101,8 @@ static void copy_entries(const lanepool_i_census *census, struct owned_snapshot 
         if (task->entry_count++ == 0)
             task->first_entry = i;
         task->arrived += entries[i].granted;
+        if (owned->entries[i].level < task->level)
+            owned->entries[i].level = task->level & LANEPOOL_PRIORITY_MAX;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #define FEATURES(X) \
     X(retry)        \
+    X(late_record)  \
     X(deadline)     \
     X(poison)       \
     X(cut)          \

@@ -119,8 +119,7 @@ static void cancel_task(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     lanepool_i_run_call_cancelled(record, callbacks_of(task).cancelled, task->context,
                                   lanepool_i_periodic_shutdown_reason(task));
-    if (lanepool_i_task_is_wide(task))
-        lanepool_i_run_complete_cancelled(record, task->as.wide.future, LANEPOOL_CANCELLED);
+    lanepool_i_run_complete_cancelled(record, lanepool_i_task_future(task), LANEPOOL_CANCELLED);
     lanepool_i_run_dispose(pool, record, task);
 }
 
@@ -155,8 +154,10 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
             description.on_failure = &attempts->policy;
         for (size_t i = 0; pool->slots.hand_back[i] != NULL; i++)
             pool->slots.hand_back[i]->hand_back(pool, task, &description);
-    } else if (pool->slots.in_plain != NULL && pool->slots.in_plain->hand_back != NULL) {
-        pool->slots.in_plain->hand_back(pool, task, &description);
+    } else {
+        for (size_t i = 0; pool->slots.in_plain[i] != NULL; i++)
+            if (pool->slots.in_plain[i]->hand_back != NULL)
+                pool->slots.in_plain[i]->hand_back(pool, task, &description);
     }
     description.struct_size = lanepool_i_struct_shortest_size(&description, sizeof description,
                                                               LANEPOOL_I_TASK_FIRST_SIZE);
@@ -179,7 +180,7 @@ static bool dispose_if_cancelled(lanepool_pool *pool, lanepool_i_thread_record *
                                  lanepool_i_task *task)
 {
     if (!lanepool_i_word_is_cancelled(load_relaxed(&task->word))) {
-        lanepool_future *future = lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+        lanepool_future *future = lanepool_i_task_future(task);
         if (future == NULL || lanepool_i_future_give_up(future))
             return false;
         lanepool_i_run_set_tombstone(record, task);

@@ -48,15 +48,14 @@ static bool init_worker_records(lanepool_pool *pool)
 }
 
 /* With one order for all workers there are no chains, and the options do not decide the quantum. A
- * pool without threads then has none: its worker checks for other work after each task. With lanes
- * for workers there are no chains: another worker may have to run the next task. */
+ * pool without threads then has none: its worker checks for other work after each task. */
 static void init_quantum(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
     lanepool_i_workers *workers = &pool->workers;
     workers->quantum_tasks = options->quantum_tasks;
     workers->quantum_ns = options->quantum_ns;
-    workers->chain_tasks = options->layout == LANEPOOL_PER_WORKER ? 1 : pool->workers.quantum_tasks;
+    workers->chain_tasks = options->quantum_tasks;
     if (workers->order == NULL)
         return;
     workers->quantum_tasks = pool->driver != NULL ? 0 : LANEPOOL_I_ORDER_QUANTUM_TASKS;
@@ -287,8 +286,11 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         return status;
     }
     created->limits_lanes = read_options.lane_pending_max != 0;
-    created->all_wide |= created->failures->has_policy;
-    created->has_simple = !created->all_wide && !created->limits_lanes;
+    created->all_wide |= !lanepool_i_failures_allow_plain(created->failures);
+    created->has_simple = created->rule->reap == NULL && created->slots.call[0] == NULL &&
+                          !created->limits_lanes && read_options.journal == NULL &&
+                          !created->failures->has_policy;
+    created->has_bare = created->has_simple && created->slots.room[0] == NULL;
     status = init_parts(created);
     lanepool_i_note_release(&created->notes.controls);
     if (status == LANEPOOL_OK)

@@ -88,9 +88,9 @@ static void fill_option_defaults(lanepool_options *options)
         options->slow_task_ns = SLOW_TASK_NS_DEFAULT;
     if (options->stalled_ns == 0)
         options->stalled_ns = STALLED_NS_DEFAULT;
-    bool plain = options->is_compatible == NULL && options->layout == LANEPOOL_PER_KEY;
+    bool by_keys = options->is_compatible == NULL;
     if (options->routing == LANEPOOL_ROUTING_DEFAULT)
-        options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
+        options->routing = by_keys ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
 }
 
 /* Returns true if this sort of pool offers the feature, and the feature is listed. */
@@ -145,9 +145,8 @@ lanepool_status lanepool_i_options_read(const lanepool_options *given, lanepool_
 
 const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)
 {
+    bool has_predicate = options->is_compatible != NULL;
     if (options->layout == LANEPOOL_PER_WORKER)
-        return &lanepool_i_rule_workers;
-    if (options->is_compatible != NULL)
-        return &lanepool_i_rule_predicate;
-    return &lanepool_i_rule_keys;
+        return has_predicate ? &lanepool_i_rule_workers_predicate : &lanepool_i_rule_workers_keys;
+    return has_predicate ? &lanepool_i_rule_predicate : &lanepool_i_rule_keys;
 }

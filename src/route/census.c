@@ -38,11 +38,13 @@ static void add_census_entry(lanepool_i_census *census, const lanepool_snapshot_
 }
 
 void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
-                                 lanepool_mode mode, bool granted)
+                                 lanepool_mode mode, bool granted, uint8_t level)
 {
-    lanepool_snapshot_entry entry = {
-        .task = task, .behind = LANEPOOL_SNAPSHOT_NONE, .mode = (uint32_t)mode, .granted = granted
-    };
+    lanepool_snapshot_entry entry = { .task = task,
+                                      .behind = LANEPOOL_SNAPSHOT_NONE,
+                                      .mode = (uint32_t)mode,
+                                      .granted = granted,
+                                      .level = level };
     add_census_entry(census, &entry, lane);
 }
 

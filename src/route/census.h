@@ -51,9 +51,9 @@ lanepool_i_census_row *lanepool_i_census_add_row(lanepool_i_census *census, lane
  * lanes. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task);
 /* The following three are called by the rule; `task` and `behind` are indices of rows. */
-/* Adds an entry of the task in a lane. */
+/* Adds an entry of the task in a lane. `level` is the one that it has there alone, or 0. */
 void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
-                                 lanepool_mode mode, bool granted);
+                                 lanepool_mode mode, bool granted, uint8_t level);
 /* Counts a poisoned lane that the task has left. */
 void lanepool_i_census_add_missing(lanepool_i_census *census, size_t task);
 /* Adds another task that the task waits for, in no lane. */

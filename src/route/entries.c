@@ -70,7 +70,7 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 }
 
 /*
- * Does nothing for a cut: it holds no lane while it waits in another one.
+ * The entries of a cut stay: a cut holds no lane while it waits in another one.
  *
  * Releases the lanes that a cancelled rollup has latched, and turns its waiting entries into
  * tombstones, which are released as soon as they are granted. A rollup that waits nowhere is left
@@ -87,11 +87,15 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
                                         lanepool_i_grants *grants)
 {
-    uint32_t count = lanepool_i_task_is_cut(task) ? 0 : (uint32_t)lanepool_i_task_count(task);
-    if (count < 2)
+    bool is_cut = lanepool_i_task_is_cut(task);
+    /* The visitors of a cut may be changing its count. */
+    uint32_t count = is_cut ? 0 : (uint32_t)lanepool_i_task_count(task);
+    if (count < 2 && !is_cut)
         return;
     if (pool->slots.in_lanes != NULL)
         pool->slots.in_lanes->leave_tombstone(pool, task);
+    if (is_cut)
+        return;
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
         lanepool_i_countdown_hold(task);
@@ -176,31 +180,22 @@ void lanepool_i_entries_each_claim(const lanepool_pool *pool, lanepool_i_task *t
             found(pool, lanepool_i_entry_lane(task, i), lanepool_i_entry_mode(task, i));
 }
 
+/* Receivers are wide. */
 static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)
 {
-    if (lanepool_i_task_is_wide(receiver)) {
-        for (size_t i = 0; i < count; i++) {
-            lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(receiver)[i];
-            entry->entry.at.lane = lanepool_i_entry_lane(task, i);
-            entry->owner = lanepool_i_mode_owner(receiver, lanepool_i_entry_mode(task, i));
-        }
-        receiver->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
-        return;
-    }
-    uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++) {
-        receiver->as.plain[i].at.lane = lanepool_i_entry_lane(task, i);
-        bits |= lanepool_i_mode_put(lanepool_i_entry_mode(task, i), lanepool_i_mode_shift(i));
+        lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(receiver)[i];
+        entry->entry.at.lane = lanepool_i_entry_lane(task, i);
+        entry->owner = lanepool_i_mode_owner(receiver, lanepool_i_entry_mode(task, i));
     }
-    fetch_or_relaxed(&receiver->word, bits);
+    receiver->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
 }
 
-/* Returns true if the receiver has a future and holds its reference. A call that cancels several
+/* Returns true if the receiver holds its future's reference. A call that cancels several
  * tasks at once takes that reference; a cancel of the future alone does not. */
 static bool receiver_has_future(const lanepool_i_task *receiver)
 {
-    uint64_t word = load_relaxed(&receiver->word);
-    return (word & LANEPOOL_I_WIDE) != 0 && !lanepool_i_word_is_cancelled(word);
+    return !lanepool_i_word_is_cancelled(load_relaxed(&receiver->word));
 }
 
 /* Another thread may be cancelling the receiver by its future: under the future's lock it finds no

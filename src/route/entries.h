@@ -36,6 +36,13 @@ static inline lanepool_i_lane *lanepool_i_entry_lane(lanepool_i_task *task, size
     return (lanepool_i_lane *)(lanepool_i_entry_at(task, i)->at.bits & LANEPOOL_I_ENTRY_LANE);
 }
 
+/* The task has been routed. Returns the link to its entry. */
+static inline uintptr_t lanepool_i_entry_link(lanepool_i_task *task, size_t i)
+{
+    uintptr_t format = lanepool_i_task_is_wide(task) ? LANEPOOL_I_LINK_WIDE : 0;
+    return lanepool_i_link_to(lanepool_i_entry_at(task, i), format, lanepool_i_entry_mode(task, i));
+}
+
 /* Role's holder: returns true if the task's entry is granted, in a lane that was frozen if entries
  * wait in it. Tickets grow along a lane: granted entries are those before the first that waits. */
 static inline bool lanepool_i_entry_is_granted(lanepool_i_task *task, size_t i)

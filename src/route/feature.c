@@ -42,10 +42,9 @@ static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *featu
     add_to_slot(slots->hand_back, feature, feature->hand_back != NULL);
     add_to_slot(slots->describe, feature, feature->describe != NULL);
     add_to_slot(slots->on_clock, feature, feature->on_clock != NULL);
+    add_to_slot(slots->in_plain, feature, feature->plain_use != LANEPOOL_I_PLAIN_NONE);
     if (feature->place != NULL)
         slots->in_lanes = feature;
-    if (feature->has_plain_room)
-        slots->in_plain = feature;
     if (feature->turn != NULL)
         slots->cut = feature;
 }
@@ -65,10 +64,33 @@ size_t lanepool_i_features_part_size(const lanepool_i_feature *const *features,
     return size;
 }
 
+/* Returns true if plain tasks have no room for the feature beside those in the slot. */
+static bool is_in_the_way(const lanepool_i_feature *feature, const lanepool_i_slot in_plain)
+{
+    bool wants_line = false;
+    bool wants_front = false;
+    for (size_t i = 0; in_plain[i] != NULL; i++) {
+        wants_line |= in_plain[i]->plain_use == LANEPOOL_I_PLAIN_LINE;
+        wants_front |= in_plain[i]->plain_use == LANEPOOL_I_PLAIN_FRONT;
+    }
+    if (feature->plain_use == LANEPOOL_I_PLAIN_NONE || in_plain[0] == NULL)
+        return false;
+    return wants_line || feature->plain_use == LANEPOOL_I_PLAIN_LINE ||
+           (wants_front && feature->plain_use == LANEPOOL_I_PLAIN_FRONT);
+}
+
+/* One feature's pointer has room in a plain task with one claim. */
+static void find_plain_room(lanepool_pool *pool, const lanepool_i_feature *feature)
+{
+    if (feature->plain_use != LANEPOOL_I_PLAIN_NONE)
+        pool->room.in_line |=
+            pool->slots.in_plain[0] != NULL || feature->plain_use != LANEPOOL_I_PLAIN_POINTERS;
+}
+
 static void open_feature(lanepool_pool *pool, const lanepool_i_feature *feature, void *part)
 {
-    pool->all_wide |=
-        feature->all_wide || (feature->has_plain_room && pool->slots.in_plain != NULL);
+    pool->all_wide |= feature->all_wide || is_in_the_way(feature, pool->slots.in_plain);
+    find_plain_room(pool, feature);
     add_feature(&pool->slots, feature);
     LANEPOOL_I_ASSERT(feature->room_size == 0 || pool->room.per_entry == 0);
     pool->room.size += feature->room_size;
@@ -133,34 +155,55 @@ void lanepool_i_features_unadmit(lanepool_pool *pool, lanepool_i_thread_record *
     unadmit_first(pool, record, count);
 }
 
-static void unbuild_first(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *block, size_t count)
+static void unbuild_first(const lanepool_i_slot slot, lanepool_pool *pool,
+                          lanepool_i_thread_record *record, lanepool_i_task *block, size_t count)
 {
     while (count-- > 0)
-        if (pool->slots.build[count]->unbuild != NULL)
-            pool->slots.build[count]->unbuild(pool, record, block);
+        if (slot[count]->unbuild != NULL)
+            slot[count]->unbuild(pool, record, block);
 }
 
-lanepool_status lanepool_i_features_build(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                          const lanepool_task *task, lanepool_i_task *block)
+/* Calls `build` of the features in the slot. */
+static lanepool_status build_by(const lanepool_i_slot slot, lanepool_pool *pool,
+                                lanepool_i_thread_record *record, const lanepool_task *task,
+                                lanepool_i_task *block)
 {
-    for (size_t i = 0; pool->slots.build[i] != NULL; i++) {
-        lanepool_status status = pool->slots.build[i]->build(pool, record, task, block);
+    for (size_t i = 0; slot[i] != NULL; i++) {
+        lanepool_status status =
+            slot[i]->build != NULL ? slot[i]->build(pool, record, task, block) : LANEPOOL_OK;
         if (status == LANEPOOL_OK)
             continue;
-        unbuild_first(pool, record, block, i);
+        unbuild_first(slot, pool, record, block, i);
         return status;
     }
     return LANEPOOL_OK;
 }
 
+lanepool_status lanepool_i_features_build(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          const lanepool_task *task, lanepool_i_task *block)
+{
+    return build_by(pool->slots.build, pool, record, task, block);
+}
+
+lanepool_status lanepool_i_features_build_plain(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                const lanepool_task *task, lanepool_i_task *block)
+{
+    for (size_t i = 0; pool->slots.in_plain[i] != NULL; i++)
+        if (pool->slots.in_plain[i]->init_room != NULL)
+            pool->slots.in_plain[i]->init_room(pool, task, block);
+    return build_by(pool->slots.in_plain, pool, record, task, block);
+}
+
 void lanepool_i_features_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_task *block)
 {
+    lanepool_i_feature const *const *slot =
+        lanepool_i_task_is_wide(block) ? pool->slots.build : pool->slots.in_plain;
     size_t count = 0;
-    while (pool->slots.build[count] != NULL)
+    while (slot[count] != NULL)
         count++;
-    unbuild_first(pool, record, block, count);
+    unbuild_first(slot, pool, record, block, count);
 }
 
 size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool_task *task)
@@ -189,4 +232,12 @@ void lanepool_i_features_dispose(lanepool_pool *pool, lanepool_i_thread_record *
 {
     for (size_t i = 0; pool->slots.dispose[i] != NULL; i++)
         pool->slots.dispose[i]->dispose(pool, record, task);
+}
+
+void lanepool_i_features_dispose_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task)
+{
+    for (size_t i = 0; pool->slots.in_plain[i] != NULL; i++)
+        if (pool->slots.in_plain[i]->dispose != NULL)
+            pool->slots.in_plain[i]->dispose(pool, record, task);
 }

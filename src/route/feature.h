@@ -33,6 +33,14 @@ typedef enum lanepool_i_turn {
     LANEPOOL_I_TURN_VISITS /* `visits` is to be called */
 } lanepool_i_turn;
 
+/* The room that a feature has in a plain task; see lanepool_i_line_behind. */
+typedef enum lanepool_i_plain_use {
+    LANEPOOL_I_PLAIN_NONE,
+    LANEPOOL_I_PLAIN_POINTERS, /* a pointer for each claim, or a record */
+    LANEPOOL_I_PLAIN_FRONT,    /* the front of the line behind */
+    LANEPOOL_I_PLAIN_LINE      /* the whole line */
+} lanepool_i_plain_use;
+
 typedef struct lanepool_i_feature {
     /* --- a pool --- */
 
@@ -52,13 +60,9 @@ typedef struct lanepool_i_feature {
     size_t room_size;
     /* More bytes for each entry. Only for the last feature with room; 0 under a rule with kinds. */
     size_t room_per_entry;
-    /* The feature has room in plain tasks, too. Its `init_room`, `build`, `unbuild`, `hand_over`,
-     * `hand_back` and `dispose` are then called for plain tasks. A pool with two such features has
-     * no plain tasks. */
-    bool has_plain_room;
-    /* The room in a plain task is a line behind it, and its class is ROOMY; otherwise
-     * lanepool_i_plain_room. */
-    bool is_plain_room_behind;
+    /* Not NONE: the feature has room in plain tasks, too. Its functions are then called for plain
+     * tasks. If two features want the same room, the pool has no plain tasks. */
+    lanepool_i_plain_use plain_use;
     /* Observing: initializes the room, when the block is built, and before each later run of a
      * periodic task. */
     void (*init_room)(lanepool_pool *pool, const lanepool_task *task, lanepool_i_task *block);
@@ -97,12 +101,23 @@ typedef struct lanepool_i_feature {
     /* R: the task is about to leave one lane early; the last entry takes the entry's index. */
     void (*leave_entry)(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
     /* R: the task's entry is about to leave its lane without having been granted. The entry stays
-     * in the task, and waits for nothing. */
+     * in the task, and waits for nothing. W: the same of a cut's granted entry, which was visited.
+     */
     void (*withdraw_entry)(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
     /* R: a cancelled rollup is about to leave its lanes one by one. */
     void (*leave_tombstone)(lanepool_pool *pool, lanepool_i_task *task);
     /* W: the receiver is about to get all lanes of the task. */
     void (*move_lanes)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
+    /* Bytes behind each visitor of a cut. */
+    size_t visitor_room;
+    /* W: a visit has failed, so its lane waits for the cut's other lanes. */
+    void (*keep_entry)(lanepool_pool *pool, lanepool_i_task *cut, size_t entry);
+    /* By the thread that ends a cut's round: entries that were withdrawn are not in the cut any
+     * more. The others have moved to the front, in their order. */
+    void (*end_round)(lanepool_pool *pool, lanepool_i_task *cut);
+    /* W: a visitor has made a visit. Returns true if it may make another one before other ready
+     * tasks. */
+    bool (*may_visit_on)(lanepool_pool *pool, lanepool_i_visitor *visitor);
 
     /* --- a worker's thread --- */
 
@@ -183,7 +198,7 @@ typedef struct lanepool_i_feature {
     uint64_t (*on_clock)(lanepool_pool *pool, lanepool_i_thread_record *record);
 } lanepool_i_feature;
 
-enum { LANEPOOL_I_FEATURES_MAX = 13 };
+enum { LANEPOOL_I_FEATURES_MAX = 14 };
 
 /* A pool's features that have a certain function, in their order; the last one is NULL. */
 typedef const lanepool_i_feature *lanepool_i_slot[LANEPOOL_I_FEATURES_MAX + 1];
@@ -216,8 +231,8 @@ typedef struct lanepool_i_slots {
     lanepool_i_slot hand_back;
     lanepool_i_slot describe;
     lanepool_i_slot on_clock;
+    lanepool_i_slot in_plain;           /* those with room in plain tasks */
     const lanepool_i_feature *in_lanes; /* the one with `place` and the like, or NULL */
-    const lanepool_i_feature *in_plain; /* the one with room in plain tasks, or NULL */
     const lanepool_i_feature *cut;      /* the one with `turn` */
 } lanepool_i_slots;
 
@@ -226,6 +241,7 @@ typedef struct lanepool_i_room {
     size_t at;        /* its offset in the block; 0: `as.wide.room` leads to it */
     size_t size;      /* bytes of it behind the entries */
     size_t per_entry; /* more of them for each entry */
+    bool in_line;     /* features need the line behind each plain task */
 } lanepool_i_room;
 
 /* Returns the size of the parts of the features that the options ask for. The list ends with NULL.
@@ -241,6 +257,11 @@ void lanepool_i_features_open(lanepool_pool *pool, const lanepool_i_feature *con
 void *lanepool_i_features_room(const lanepool_pool *pool, const lanepool_i_feature *feature,
                                lanepool_i_task *task);
 
+/* S: fills the room in a plain task, and calls `build`. Returns OK, or an error: then nothing was
+ * built. */
+lanepool_status lanepool_i_features_build_plain(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                const lanepool_task *task, lanepool_i_task *block);
 /* S: each calls the functions of its name, and undoes them if one of them fails. */
 lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           const lanepool_task *task);
@@ -256,8 +277,10 @@ size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool
 void lanepool_i_features_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, lanepool_i_grants *grants);
 
-/* W: calls `dispose` of each feature. */
+/* W: calls `dispose` of each feature that has to do with the task. */
 void lanepool_i_features_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_task *task);
+void lanepool_i_features_dispose_plain(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task);
 
 #endif

@@ -130,9 +130,10 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
             return NULL;
         }
     }
-    /* The submitter of a plain task has left a guess of a later task's address in the first entry's
-     * link, which is unused until the task is routed. */
-    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
+    /* The submitter of a plain or a bare task has left a guess of a later task's address in the
+     * first entry's link, which is unused until the task is routed. Any other wide task has its
+     * kind or its room there, and to prefetch any address does no harm. */
+    if ((load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) == 0)
         lanepool_i_prefetch((const void *)load_relaxed(&task->as.plain[0].next));
     inbox->next = next;
     return task;

@@ -29,6 +29,7 @@ struct lanepool_pool {
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is plain */
     bool has_simple;                        /* I: a task may be simple; see task.h */
+    bool has_bare;                          /* I: a simple task may have no future */
     bool limits_lanes;                      /* I: tasks are charged to quotas */
     lanepool_i_retention retention;
     lanepool_i_workers workers;
