@@ -1,6 +1,6 @@
 # Runs a program, and compares what it prints with a file.
 #
-#     cmake -DPROGRAM=<path> -DEXPECTED=<file> [-DMAY_VARY=<regular expression>] -P check_output.cmake
+#     cmake -DPROGRAM=<path, after an emulator> -DEXPECTED=<file> [-DMAY_VARY=<regular expression>] -P check_output.cmake
 #
 # Where MAY_VARY matches, printed and expected text may differ.
 

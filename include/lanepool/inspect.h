@@ -70,6 +70,7 @@ typedef struct lanepool_snapshot_entry {
     size_t behind;        /**< with an `is_compatible`: the unfinished task before it; else NONE */
     uint32_t mode;        /**< a lanepool_mode */
     bool granted;         /**< at the lane's head */
+    uint8_t level;        /**< the task's level; that of a cut's visit if that is higher */
     size_t ahead;         /**< entries before it in the lane; 0 if granted */
     uint64_t reserved[1]; /**< 0 */
 } lanepool_snapshot_entry;
@@ -479,6 +480,38 @@ lanepool_times_rows(const lanepool_times *times, lanepool_times_row *rows, size_
  */
 LANEPOOL_API void
 lanepool_times_of_workers(const lanepool_times *times, lanepool_times_workers *workers);
+
+/** @} */
+
+/**
+ * @defgroup metrics Metrics
+ * Counters and times of pools as text for monitoring systems: Prometheus' text format 0.0.4.
+ * docs/production.md says what to alarm on. @{
+ */
+
+/** One pool on a page of metrics. The library keeps none of it. */
+typedef struct lanepool_metrics_source {
+    const char *pool;            /**< the label `pool`, in UTF-8; a single pool needs none: NULL */
+    const lanepool_stats *stats; /**< required */
+    const lanepool_worker_stats *workers; /**< NULL if worker_count is 0 */
+    size_t worker_count;                  /**< those of which lines are written */
+    const lanepool_times *times; /**< histograms of each tag, and the workers' time; NULL: none. No
+                                      thread may add to it during the call */
+    const void *reserved[3];     /**< NULL */
+} lanepool_metrics_source;
+
+/**
+ * Writes metrics of pools, grouped as the format requires: call it once for all pools of a page.
+ * Durations are in seconds. A histogram has a bucket for each power of four from 1.023 microseconds
+ * to 73 minutes. There is no line for a lane, since programs have too many of them.
+ * @param sources Each with another `pool`.
+ * @param count   May be 0.
+ * @retval LANEPOOL_INVALID write is NULL, `stats` or needed `workers` are NULL, a reserved member
+ *     is not NULL, or two sources have the same `pool`. Nothing was written.
+ * @threads Any thread; blocks only if write does. @complexity O(sources^2 + workers + tags).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_metrics_write(
+    const lanepool_metrics_source *sources, size_t count, lanepool_write_fn write, void *context);
 
 /** @} */
 

@@ -14,6 +14,7 @@
 #include "lanepool/inspect.h"
 #include "lanepool/journal.h"
 #include "lanepool/key.h"
+#include "lanepool/plan.h"
 #include "lanepool/pool.h"
 #include "lanepool/replay.h"
 #include "lanepool/schedule.h"

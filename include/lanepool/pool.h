@@ -33,7 +33,7 @@ typedef enum lanepool_layout {
 
 /** The threads that route tasks into lanes. */
 typedef enum lanepool_routing {
-    LANEPOOL_ROUTING_DEFAULT = 0,  /**< AUTO; SUBMITTER with `is_compatible` or PER_WORKER */
+    LANEPOOL_ROUTING_DEFAULT = 0,  /**< AUTO; SUBMITTER with `is_compatible` */
     LANEPOOL_ROUTING_AUTO = 1,     /**< awake workers; the submitter only if all workers sleep */
     LANEPOOL_ROUTING_SUBMITTER = 2 /**< the submitter, unless another thread is routing; idle
                                         workers route the rest */
@@ -228,7 +228,7 @@ typedef struct lanepool_options {
 
 /**
  * Creates a pool and starts its workers. Its threads block all signals except those of their own
- * faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS).
+ * faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT).
  * @param options NULL for all defaults; read during the call only.
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_INVALID pool is NULL; an option is unknown or out of range; a time is set

@@ -65,28 +65,30 @@ LANEPOOL_C_BEGIN
 LANEPOOL_API const char *lanepool_version(void);
 
 /** Every status: X(name, value, text). Values never change. Only 0 means success. */
-#define LANEPOOL_STATUS_TABLE(X)                                                   \
-    X(OK, 0, "success")                                                            \
-    X(INVALID, 1, "an argument is NULL, out of range or contradicts another")      \
-    X(NOMEM, 2, "memory could not be allocated; nothing has changed")              \
-    X(NO_RESOURCE, 3, "a thread, lock or descriptor could not be created")         \
-    X(FULL, 4, "a limit on pending tasks is reached, the pool's or a lane's")      \
-    X(TIMED_OUT, 5, "the time given has passed first")                             \
-    X(DEADLOCK, 6, "this wait could never end: what it waits for waits for it")    \
-    X(SHUT_DOWN, 7, "the pool has been shut down and takes no such call any more") \
-    X(CANCELLED, 8, "the task was cancelled")                                      \
-    X(FAILED, 9, "the task ran and returned a code other than zero")               \
-    X(ABANDONED, 10, "the task ended its thread instead of returning")             \
-    X(RUNNING, 11, "the task has started and has not ended")                       \
-    X(DONE, 12, "the task has ended, or was cancelled before")                     \
-    X(BUSY, 13, "others still use it")                                             \
-    X(FORKED, 14, "the pool was left behind in the process that has forked")       \
-    X(PARKED, 15, "only parked tasks, and tasks behind them, remain")              \
-    X(POISONED, 16, "the task was not run: it had a place in a poisoned lane")     \
-    X(UNSUPPORTED, 17, "not offered together; docs/features.md says what is")      \
-    X(NO_CONTEXT, 18, "the key's context could not be opened")                     \
-    X(UNWRITTEN, 19, "tasks have run, and the journal may not have stored them")   \
-    X(IN_PARTS, 20, "the cut visited some of its lanes, and its function was not called")
+#define LANEPOOL_STATUS_TABLE(X)                                                          \
+    X(OK, 0, "success")                                                                   \
+    X(INVALID, 1, "an argument is NULL, out of range or contradicts another")             \
+    X(NOMEM, 2, "memory could not be allocated; nothing has changed")                     \
+    X(NO_RESOURCE, 3, "a thread, lock or descriptor could not be created")                \
+    X(FULL, 4, "a limit on pending tasks is reached, the pool's or a lane's")             \
+    X(TIMED_OUT, 5, "the time given has passed first")                                    \
+    X(DEADLOCK, 6, "this wait could never end: what it waits for waits for it")           \
+    X(SHUT_DOWN, 7, "the pool has been shut down and takes no such call any more")        \
+    X(CANCELLED, 8, "the task was cancelled")                                             \
+    X(FAILED, 9, "the task ran and returned a code other than zero")                      \
+    X(ABANDONED, 10, "the task ended its thread instead of returning")                    \
+    X(RUNNING, 11, "the task has started and has not ended")                              \
+    X(DONE, 12, "the task has ended, or was cancelled before")                            \
+    X(BUSY, 13, "others still use it")                                                    \
+    X(FORKED, 14, "the pool was left behind in the process that has forked")              \
+    X(PARKED, 15, "only parked tasks, and tasks behind them, remain")                     \
+    X(POISONED, 16, "the task was not run: it had a place in a poisoned lane")            \
+    X(UNSUPPORTED, 17, "not offered together; docs/features.md says what is")             \
+    X(NO_CONTEXT, 18, "the key's context could not be opened")                            \
+    X(UNWRITTEN, 19, "tasks have run, and the journal may not have stored them")          \
+    X(IN_PARTS, 20, "the cut visited some of its lanes, and its function was not called") \
+    X(FENCED, 21, "the node was declared dead; others may have its shards")               \
+    X(UNAVAILABLE, 22, "the store cannot be reached; the call may have taken effect")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

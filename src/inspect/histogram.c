@@ -23,6 +23,7 @@ static uint64_t bucket_upper_end(size_t bucket)
 void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns)
 {
     histogram->count++;
+    histogram->sum_ns += ns;
     if (ns > histogram->max_ns)
         histogram->max_ns = ns;
     histogram->buckets[bucket_of_duration(ns)]++;
@@ -47,4 +48,13 @@ lanepool_durations lanepool_i_histogram_durations(const lanepool_i_histogram *hi
 {
     return (lanepool_durations){ histogram->count, find_percentile(histogram, 50),
                                  find_percentile(histogram, 99), histogram->max_ns };
+}
+
+uint64_t lanepool_i_histogram_count_below(const lanepool_i_histogram *histogram, unsigned bits)
+{
+    size_t end = bucket_of_duration((UINT64_C(1) << bits) - 1) + 1;
+    uint64_t count = 0;
+    for (size_t i = 0; i < end; i++)
+        count += histogram->buckets[i];
+    return count;
 }

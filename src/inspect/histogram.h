@@ -14,10 +14,15 @@
 typedef struct lanepool_i_histogram {
     uint64_t count;
     uint64_t max_ns;
+    uint64_t sum_ns;
     uint32_t buckets[LANEPOOL_I_BUCKETS];
 } lanepool_i_histogram;
 
 void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns);
 lanepool_durations lanepool_i_histogram_durations(const lanepool_i_histogram *histogram);
+
+/* Returns how many durations are shorter than a power of two: 2 to the power of `bits`, from 5 up
+ * to 42. */
+uint64_t lanepool_i_histogram_count_below(const lanepool_i_histogram *histogram, unsigned bits);
 
 #endif

@@ -1,18 +1,15 @@
 /* Owns the check of a journal: the lanes that it has seen, and the faults of entries. */
 #include "lanepool/journal.h"
 
-#include "inspect/growing.h"
+#include "inspect/key_list.h"
 #include "inspect/memory.h"
 
 #define NONE LANEPOOL_I_NO_INDEX
 
 enum { MODES = LANEPOOL_COMMUTING + 1 };
 
-/* A key, and its entries so far. */
+/* The entries of a key so far. */
 struct journal_lane {
-    void *bytes;            /* a copy; NULL if the key has no bytes */
-    size_t size;            /* of the bytes */
-    size_t next;            /* another byte string with the same hash, or NONE */
     uint64_t latest[MODES]; /* for each mode the latest ticket of its entries; 0: there is none */
     uint64_t number;        /* the last lane number */
     uint64_t call;          /* the last call of lanepool_journal_check_add() with this key */
@@ -26,11 +23,10 @@ struct lanepool_journal_check {
     uint64_t call;           /* how many entries were given, whether they could be checked or not */
     uint64_t latest;         /* the latest ticket of all entries */
     uint64_t latest_barrier; /* of those that claim everything */
-    struct journal_lane *lanes;
-    size_t lane_count;
+    lanepool_i_key_list keys;
+    struct journal_lane *lanes; /* by key */
     size_t lane_capacity;
-    lanepool_i_table table; /* from a number, an address or a hash to a lane */
-    size_t *claimed;        /* the lane of each claim of the entry */
+    size_t *claimed; /* the lane of each claim of the entry */
     size_t claimed_capacity;
 };
 
@@ -59,76 +55,28 @@ void lanepool_journal_check_destroy(lanepool_journal_check *check)
 {
     if (check == NULL)
         return;
-    for (size_t i = 0; i < check->lane_count; i++)
-        lanepool_i_inspect_free(check->lanes[i].bytes);
+    lanepool_i_key_list_fini(&check->keys);
     lanepool_i_inspect_free(check->lanes);
-    lanepool_i_table_fini(&check->table);
     lanepool_i_inspect_free(check->claimed);
     lanepool_i_inspect_free(check);
 }
 
 /* --- lanes --- */
 
-static size_t size_of_key(const lanepool_key *key)
-{
-    return key->type == LANEPOOL_KEY_BYTES ? key->size : 0;
-}
-
-/* Returns what the table knows a key by. */
-static uint64_t number_of_key(const lanepool_key *key)
-{
-    if (key->type == LANEPOOL_KEY_ID)
-        return key->id;
-    if (key->type == LANEPOOL_KEY_POINTER)
-        return (uintptr_t)key->pointer;
-    return lanepool_i_number_of_bytes(key->bytes, key->size);
-}
-
-static bool has_same_bytes(const struct journal_lane *lane, const lanepool_key *key)
-{
-    size_t size = size_of_key(key);
-    return lane->size == size && (size == 0 || memcmp(lane->bytes, key->bytes, size) == 0);
-}
-
-/* Adds a lane in front of `next`. Returns NONE if memory cannot be allocated. */
-static size_t add_journal_lane(lanepool_journal_check *check, const lanepool_key *key,
-                               uint64_t number, size_t next)
-{
-    if (!lanepool_i_inspect_grow(&check->lanes, &check->lane_capacity, check->lane_count + 1,
-                                 sizeof *check->lanes) ||
-        !lanepool_i_table_reserve(&check->table, 1))
-        return NONE;
-    struct journal_lane lane = { .size = size_of_key(key), .next = next };
-    if (lane.size > 0) {
-        lane.bytes = lanepool_i_inspect_alloc(lane.size);
-        if (lane.bytes == NULL)
-            return NONE;
-        memcpy(lane.bytes, key->bytes, lane.size);
-    }
-    check->lanes[check->lane_count] = lane;
-    lanepool_i_table_set(&check->table, (uint8_t)key->type, number, check->lane_count);
-    return check->lane_count++;
-}
-
 /* Returns the key's lane, which is added if needed; NONE if memory cannot be allocated. */
 static size_t require_journal_lane(lanepool_journal_check *check, const lanepool_key *key)
 {
-    uint64_t number = number_of_key(key);
-    size_t first = lanepool_i_table_get(&check->table, (uint8_t)key->type, number);
-    size_t lane = first;
-    while (lane != NONE && !has_same_bytes(&check->lanes[lane], key))
-        lane = check->lanes[lane].next;
-    return lane != NONE ? lane : add_journal_lane(check, key, number, first);
+    size_t count = check->keys.count;
+    if (!lanepool_i_inspect_grow(&check->lanes, &check->lane_capacity, count + 1,
+                                 sizeof *check->lanes))
+        return NONE;
+    size_t lane = lanepool_i_key_list_require(&check->keys, key);
+    if (lane == count)
+        check->lanes[lane] = (struct journal_lane){ .number = 0 };
+    return lane;
 }
 
 /* --- claims --- */
-
-static bool is_key_of_claim(const lanepool_key *key)
-{
-    if (key->type == LANEPOOL_KEY_BYTES)
-        return key->size <= LANEPOOL_KEY_BYTES_MAX && (key->bytes != NULL || key->size == 0);
-    return key->type == LANEPOOL_KEY_ID || key->type == LANEPOOL_KEY_POINTER;
-}
 
 static bool is_barrier_entry(const lanepool_journal_entry *entry)
 {
@@ -142,7 +90,7 @@ static bool are_entry_claims_valid(const lanepool_journal_entry *entry)
         (entry->claims == NULL && entry->claim_count > 0))
         return false;
     for (size_t i = 0; i < entry->claim_count; i++)
-        if (entry->claims[i].mode >= MODES || !is_key_of_claim(&entry->claims[i].key))
+        if (entry->claims[i].mode >= MODES || !lanepool_i_key_is_plain(&entry->claims[i].key))
             return is_barrier_entry(entry);
     return true;
 }

@@ -200,6 +200,21 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
 
 /* --- reasons --- */
 
+/* Writes the level of a task's entry in the lane, if the task itself has a lower one. */
+static void write_level_in_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                                size_t index, size_t lane)
+{
+    const lanepool_snapshot_task *task = &snapshot->tasks[index];
+    const lanepool_snapshot_entry *entries = &snapshot->entries[task->first_entry];
+    for (size_t i = 0; i < task->entry_count; i++) {
+        if (entries[i].lane != lane || entries[i].level <= task->level)
+            continue;
+        lanepool_i_out_text(out, ", lent ");
+        lanepool_i_out_number(out, entries[i].level);
+        lanepool_i_out_text(out, " in this lane");
+    }
+}
+
 static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                          const lanepool_snapshot_reason *reason)
 {
@@ -224,6 +239,8 @@ static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *sna
     } else {
         lanepool_i_out_task(out, snapshot, reason->blocker);
         lanepool_i_out_state(out, snapshot, reason->blocker);
+        if (entry->lane != LANEPOOL_SNAPSHOT_NONE)
+            write_level_in_lane(out, snapshot, reason->blocker, entry->lane);
     }
     lanepool_i_out_text(out, "\n");
 }

@@ -1,8 +1,9 @@
 /* Owns the times of lanes, tags and workers. A replay says what each event changed. */
+#include "inspect/times.h"
+
 #include "lanepool/replay.h"
 
 #include "inspect/growing.h"
-#include "inspect/histogram.h"
 #include "inspect/memory.h"
 
 #define UNSEEN LANEPOOL_REPLAY_UNSEEN
@@ -12,7 +13,7 @@
 struct row {
     uint64_t object;
     uint8_t object_type;
-    lanepool_i_histogram waiting, latched, ready, running;
+    lanepool_i_histogram histograms[LANEPOOL_I_TIMES_PHASES];
 };
 
 struct lanepool_times {
@@ -107,20 +108,15 @@ static bool require_row(lanepool_times *times, uint64_t object, uint8_t type)
 
 /* --- events --- */
 
-enum phase { WAITING, LATCHED, READY, RUNNING };
-
-static void add_duration(struct row *row, enum phase phase, uint64_t ns)
+static void add_duration(struct row *row, lanepool_i_times_phase phase, uint64_t ns)
 {
-    if (row == NULL)
-        return;
-    lanepool_i_histogram *histograms[] = { &row->waiting, &row->latched, &row->ready,
-                                           &row->running };
-    lanepool_i_histogram_add(histograms[phase], ns);
+    if (row != NULL)
+        lanepool_i_histogram_add(&row->histograms[phase], ns);
 }
 
 /* Adds a duration to the task's tag and to each of the lanes that it has. */
 static void add_to_all(const lanepool_times *times, const lanepool_replay_task *task,
-                       enum phase phase, uint64_t ns)
+                       lanepool_i_times_phase phase, uint64_t ns)
 {
     const lanepool_replay_entry *entries = times->replay->entries;
     add_duration(find_row(times, task->tag, IS_TAG), phase, ns);
@@ -138,7 +134,7 @@ static bool note_entry(lanepool_times *times, const lanepool_replay_entry *entry
     if (!require_row(times, entry->object, entry->object_type))
         return false;
     if (entry->arrive_ns != UNSEEN)
-        add_duration(find_row(times, entry->object, entry->object_type), WAITING,
+        add_duration(find_row(times, entry->object, entry->object_type), LANEPOOL_I_TIMES_WAITING,
                      entry->arrive_ns - entry->enter_ns);
     return true;
 }
@@ -149,10 +145,10 @@ static void note_visit(const lanepool_times *times, const lanepool_event *event,
 {
     struct row *row = find_row(times, entry->object, entry->object_type);
     if (event->type == LANEPOOL_EVENT_VISITED && entry->visit_ns != UNSEEN)
-        add_duration(row, RUNNING, entry->visited_ns - entry->visit_ns);
+        add_duration(row, LANEPOOL_I_TIMES_RUNNING, entry->visited_ns - entry->visit_ns);
     else if (event->type == LANEPOOL_EVENT_VISIT && entry->arrive_ns != UNSEEN &&
              times->replay->tasks[entry->task].failed_count == 0)
-        add_duration(row, READY, entry->visit_ns - entry->arrive_ns);
+        add_duration(row, LANEPOOL_I_TIMES_READY, entry->visit_ns - entry->arrive_ns);
 }
 
 /* A task with one lane is never latched, and a cut neither. */
@@ -161,18 +157,18 @@ static void note_ready(const lanepool_times *times, const lanepool_replay_task *
     const lanepool_replay_entry *entries = times->replay->entries;
     uint64_t first_ns = UNSEEN;
     struct row *tag = find_row(times, task->tag, IS_TAG);
-    add_duration(tag, WAITING, task->ready_ns - task->route_ns);
+    add_duration(tag, LANEPOOL_I_TIMES_WAITING, task->ready_ns - task->route_ns);
     if (task->lane_count < 2 || task->is_cut)
         return;
     for (size_t i = task->first_entry; i != LANEPOOL_REPLAY_NONE; i = entries[i].next_of_task) {
         if (entries[i].arrive_ns == UNSEEN || !is_lane(entries[i].object_type))
             continue;
-        add_duration(find_row(times, entries[i].object, entries[i].object_type), LATCHED,
-                     task->ready_ns - entries[i].arrive_ns);
+        add_duration(find_row(times, entries[i].object, entries[i].object_type),
+                     LANEPOOL_I_TIMES_LATCHED, task->ready_ns - entries[i].arrive_ns);
         first_ns = entries[i].arrive_ns < first_ns ? entries[i].arrive_ns : first_ns;
     }
     if (first_ns != UNSEEN)
-        add_duration(tag, LATCHED, task->ready_ns - first_ns);
+        add_duration(tag, LANEPOOL_I_TIMES_LATCHED, task->ready_ns - first_ns);
 }
 
 /* Returns true if a task waits in a lane. A cut that has been granted all of its lanes waits in
@@ -229,13 +225,13 @@ static bool add_completed(lanepool_times *times, const lanepool_event *event)
     case LANEPOOL_EVENT_START:
         if (is_new_state && replay->before == LANEPOOL_REPLAY_READY &&
             !(task->is_cut && task->failed_count > 0))
-            add_to_all(times, task, READY,
+            add_to_all(times, task, LANEPOOL_I_TIMES_READY,
                        task->start_ns -
                            (task->failed_count > 0 ? task->failed.ready_ns : task->ready_ns));
         return true;
     case LANEPOOL_EVENT_END:
         if (is_new_state && (replay->before == LANEPOOL_REPLAY_RUNNING || task->failed_count > 0))
-            add_to_all(times, task, RUNNING, task->ran_ns);
+            add_to_all(times, task, LANEPOOL_I_TIMES_RUNNING, task->ran_ns);
         return true;
     default:
         return true;
@@ -259,6 +255,11 @@ lanepool_status lanepool_times_add(lanepool_times *times, const lanepool_event *
 
 /* --- results --- */
 
+static lanepool_durations durations_of(const struct row *row, lanepool_i_times_phase phase)
+{
+    return lanepool_i_histogram_durations(&row->histograms[phase]);
+}
+
 size_t lanepool_times_rows(const lanepool_times *times, lanepool_times_row *rows, size_t capacity)
 {
     for (size_t i = 0; i < times->row_count && i < capacity; i++) {
@@ -266,10 +267,10 @@ size_t lanepool_times_rows(const lanepool_times *times, lanepool_times_row *rows
         rows[i] = (lanepool_times_row){
             .object = row->object,
             .object_type = row->object_type,
-            .waiting = lanepool_i_histogram_durations(&row->waiting),
-            .latched = lanepool_i_histogram_durations(&row->latched),
-            .ready = lanepool_i_histogram_durations(&row->ready),
-            .running = lanepool_i_histogram_durations(&row->running),
+            .waiting = durations_of(row, LANEPOOL_I_TIMES_WAITING),
+            .latched = durations_of(row, LANEPOOL_I_TIMES_LATCHED),
+            .ready = durations_of(row, LANEPOOL_I_TIMES_READY),
+            .running = durations_of(row, LANEPOOL_I_TIMES_RUNNING),
         };
     }
     return times->row_count;
@@ -278,4 +279,12 @@ size_t lanepool_times_rows(const lanepool_times *times, lanepool_times_row *rows
 void lanepool_times_of_workers(const lanepool_times *times, lanepool_times_workers *workers)
 {
     *workers = times->workers;
+}
+
+const lanepool_i_histogram *lanepool_i_times_of_tag(const lanepool_times *times, size_t row,
+                                                    lanepool_i_times_phase phase, uint64_t *tag)
+{
+    const struct row *found = times->rows[row];
+    *tag = found->object;
+    return found->object_type == IS_TAG ? &found->histograms[phase] : NULL;
 }

@@ -2,6 +2,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "inspect_memory.h"
+
 #include "inspect/memory.h"
 #include "lanepool/journal.h"
 #include "support/test.h"
@@ -35,10 +37,15 @@ void lanepool_i_inspect_free(void *piece)
     free(piece);
 }
 
-static void refuse_request(size_t number)
+void refuse_request(size_t number)
 {
     atomic_store(&memory.asked, 0);
     atomic_store(&memory.refused, number);
+}
+
+size_t pieces_in_use(void)
+{
+    return atomic_load(&memory.live);
 }
 
 /* An entry with many keys, and two claims of the first one, which are EXCLUSIVE together. */
@@ -106,7 +113,7 @@ static bool check_with_refusal(lanepool_journal_check *check, size_t refused)
 
 Test(journal_check_memory, entry_can_be_added_again_after_each_refusal)
 {
-    size_t live = atomic_load(&memory.live);
+    size_t live = pieces_in_use();
     size_t refused = 0;
     bool was_refused = true;
 
@@ -116,19 +123,19 @@ Test(journal_check_memory, entry_can_be_added_again_after_each_refusal)
         was_refused = check_with_refusal(check, ++refused);
         refuse_request(0);
         lanepool_journal_check_destroy(check);
-        expect_eq(atomic_load(&memory.live), live);
+        expect_eq(pieces_in_use(), live);
     }
     expect(refused > KEYS / 2); /* each byte string is a piece */
 }
 
 Test(journal_check_memory, no_check_is_created_without_memory)
 {
-    size_t live = atomic_load(&memory.live);
+    size_t live = pieces_in_use();
     lanepool_journal_check *check;
 
     refuse_request(1);
     expect_status(lanepool_journal_check_create(1, &check), LANEPOOL_NOMEM);
     expect(check == NULL);
-    expect_eq(atomic_load(&memory.live), live);
+    expect_eq(pieces_in_use(), live);
     refuse_request(0);
 }

@@ -39,8 +39,9 @@ static inline void fixture_end(struct fixture *all)
     free(all);
 }
 
-static inline bool is_idle(const struct lanepool_i_lane *lane)
+static inline bool is_idle(const struct lanepool_i_lane *lane, const void *context)
 {
+    (void)context;
     return !((const struct item *)lane)->busy;
 }
 
@@ -86,7 +87,7 @@ static inline size_t sweep(struct fixture *all, size_t buckets, bool every_key)
 {
     lanepool_i_key *removed = NULL;
 
-    lanepool_i_key_index_sweep(&all->index, buckets, every_key, is_idle, &removed);
+    lanepool_i_key_index_sweep(&all->index, buckets, every_key, is_idle, NULL, &removed);
     return count_chained(removed);
 }
 
