@@ -114,6 +114,42 @@ enum number_problem number_read(const char **cursor, const char *end, int64_t *u
     return NUMBER_OK;
 }
 
+bool number_read_comma(const char **cursor, const char *end, int64_t *units, unsigned *scale)
+{
+    const char *at = *cursor;
+    struct digits digits = { 0, 0, false };
+    unsigned run = 0;
+    unsigned groups = 0;
+    unsigned decimals = 0;
+    for (; at < end && (is_digit(*at) || *at == '.'); at++) {
+        if (is_digit(*at)) {
+            take_digit(&digits, *at);
+            run++;
+        } else if (run == 0 || run > 3 || (groups > 0 && run != 3)) {
+            return false;
+        } else {
+            groups++;
+            run = 0;
+        }
+    }
+    if (run == 0 || (groups > 0 && run != 3) || at == end || *at != ',') {
+        return false;
+    }
+    at++;
+    for (; at < end && is_digit(*at); at++) {
+        take_digit(&digits, *at);
+        decimals++;
+    }
+    bool goes_on = at < end && (*at == ',' || *at == '.');
+    if (goes_on || decimals % 3 == 0 || decimals > AMOUNT_DIGITS_MAX || digits.too_long) {
+        return false;
+    }
+    *units = digits.value;
+    *scale = decimals;
+    *cursor = at;
+    return true;
+}
+
 bool decimal_rescale(struct decimal *value, unsigned scale)
 {
     if (scale > AMOUNT_SCALE_MAX || scale < value->scale) {
@@ -152,16 +188,17 @@ bool decimal_rounds_to_zero(struct decimal value, unsigned decimals)
     if (value.scale <= decimals) {
         return value.units == 0;
     }
-    return divide_half_even(value.units, power_of_ten(value.scale - decimals)) == 0;
+    return divide_rounded(value.units, power_of_ten(value.scale - decimals), ROUND_HALF_EVEN) == 0;
 }
 
-wide divide_half_even(wide numerator, wide denominator)
+wide divide_rounded(wide numerator, wide denominator, enum rounding rounding)
 {
     wide quotient = numerator / denominator;
     wide rest = numerator % denominator;
     wide distance = rest < 0 ? -rest : rest;
     wide other = denominator - distance;
-    if (distance > other || (distance == other && quotient % 2 != 0)) {
+    bool is_half_up = rounding == ROUND_HALF_UP || quotient % 2 != 0;
+    if (rounding != ROUND_DOWN && (distance > other || (distance == other && is_half_up))) {
         quotient += numerator < 0 ? -1 : 1;
     }
     return quotient;

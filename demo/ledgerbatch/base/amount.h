@@ -41,6 +41,13 @@ enum number_problem {
 enum number_problem number_read(const char **cursor, const char *end, int64_t *units,
                                 unsigned *scale);
 
+/*
+ * Reads an unsigned number with a decimal comma, such as 1234,5 or 1.234,50. It has another count
+ * of decimals than three, so that the comma cannot be one between groups. Returns false, and moves
+ * nothing, if this is not such a number.
+ */
+bool number_read_comma(const char **cursor, const char *end, int64_t *units, unsigned *scale);
+
 /* Returns 10^exponent, for exponents up to AMOUNT_SCALE_MAX. */
 wide power_of_ten(unsigned exponent);
 
@@ -56,8 +63,14 @@ void decimal_trim(struct decimal *value);
 /* Returns true if the value, rounded half to even at `decimals` decimals, is zero. */
 bool decimal_rounds_to_zero(struct decimal value, unsigned decimals);
 
-/* Returns numerator / denominator, rounded half to even. The denominator is positive. */
-wide divide_half_even(wide numerator, wide denominator);
+enum rounding {
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP, /* a half goes away from zero */
+    ROUND_DOWN     /* toward zero */
+};
+
+/* Returns numerator / denominator, rounded. The denominator is positive. */
+wide divide_rounded(wide numerator, wide denominator, enum rounding rounding);
 
 /*
  * Writes an amount with at least scale_min decimals; trailing zeros after these are left out.

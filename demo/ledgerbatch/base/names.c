@@ -68,8 +68,9 @@ static void grow_name_slots(struct names *names)
 static struct slice copy_bytes(struct names *names, struct slice text)
 {
     struct name_block *block = names->blocks;
-    if (!block || block->size - block->used < text.size) {
-        size_t size = text.size > NAME_BLOCK_SIZE ? text.size : NAME_BLOCK_SIZE;
+    size_t needed = text.size + 1; /* zeroed memory ends the name */
+    if (!block || block->size - block->used < needed) {
+        size_t size = needed > NAME_BLOCK_SIZE ? needed : NAME_BLOCK_SIZE;
         block = memory_zeroed(1, sizeof *block + size);
         block->size = size;
         block->next = names->blocks;
@@ -79,7 +80,7 @@ static struct slice copy_bytes(struct names *names, struct slice text)
     if (text.size) {
         memcpy(copy, text.data, text.size);
     }
-    block->used += text.size;
+    block->used += needed;
     return (struct slice){ copy, text.size };
 }
 

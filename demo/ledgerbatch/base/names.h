@@ -11,7 +11,7 @@
 #define NAME_NONE UINT32_MAX
 
 struct names {
-    struct slice *items; /* by number; the bytes belong to this table */
+    struct slice *items; /* by number; this table has the bytes, and a zero byte behind each */
     uint64_t *hashes;
     size_t count, capacity, hash_capacity;
     uint32_t *slots; /* open addressing, NAME_NONE when empty */

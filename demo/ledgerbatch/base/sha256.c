@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static const uint32_t round_constants[64] = {
+#include "base/sha256_blocks.h"
+
+const uint32_t sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -42,7 +44,7 @@ static void compress_block(uint32_t state[8], const uint8_t *block)
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (size_t i = 0; i < 64; i++) {
         uint32_t big1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
-        uint32_t first = h + big1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
+        uint32_t first = h + big1 + ((e & f) ^ (~e & g)) + sha256_constants[i] + w[i];
         uint32_t big0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
         uint32_t second = big0 + ((a & b) ^ (a & c) ^ (b & c));
         h = g;
@@ -64,6 +66,24 @@ static void compress_block(uint32_t state[8], const uint8_t *block)
     state[7] += h;
 }
 
+void sha256_blocks_plain(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    for (; count > 0; count--, blocks += 64) {
+        compress_block(state, blocks);
+    }
+}
+
+static void hash_blocks(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+#if SHA256_HAS_X86
+    if (sha256_x86_is_usable()) {
+        sha256_blocks_x86(state, blocks, count);
+        return;
+    }
+#endif
+    sha256_blocks_plain(state, blocks, count);
+}
+
 void sha256_init(struct sha256 *hash)
 {
     static const uint32_t start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -83,16 +103,31 @@ void sha256_update(struct sha256 *hash, const void *data, size_t size)
         if (filled + part < 64) {
             return;
         }
-        compress_block(hash->state, hash->block);
+        hash_blocks(hash->state, hash->block, 1);
         at += part;
         size -= part;
     }
-    for (; size >= 64; at += 64, size -= 64) {
-        compress_block(hash->state, at);
+    if (size >= 64) {
+        hash_blocks(hash->state, at, size / 64);
     }
-    if (size > 0) {
-        memcpy(hash->block, at, size);
+    if (size % 64 > 0) {
+        memcpy(hash->block, at + size / 64 * 64, size % 64);
     }
+}
+
+void sha256_add_number(struct sha256 *hash, uint64_t number)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(number >> (8 * i));
+    }
+    sha256_update(hash, bytes, sizeof bytes);
+}
+
+void sha256_add_text(struct sha256 *hash, const char *text)
+{
+    sha256_add_number(hash, strlen(text));
+    sha256_update(hash, text, strlen(text));
 }
 
 void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE])

@@ -16,6 +16,13 @@ struct sha256 {
 
 void sha256_init(struct sha256 *hash);
 void sha256_update(struct sha256 *hash, const void *data, size_t size);
+
+/* Hashes a number as eight bytes. */
+void sha256_add_number(struct sha256 *hash, uint64_t number);
+
+/* Hashes the length first, so that different lists of texts are different input of the hash. */
+void sha256_add_text(struct sha256 *hash, const char *text);
+
 void sha256_finish(struct sha256 *hash, uint8_t digest[SHA256_SIZE]);
 
 /* Writes a digest as 64 hexadecimal digits and a 0. */

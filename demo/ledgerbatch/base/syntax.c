@@ -203,3 +203,10 @@ const char *syntax_number_problem(enum number_problem problem)
     }
     return NULL;
 }
+
+void date_write_month(char *text, uint32_t month)
+{
+    char date[DATE_SIZE];
+    date_write(date, date_month_end(month));
+    memcpy(text, date, MONTH_SIZE);
+}

@@ -54,6 +54,12 @@ static inline uint32_t date_month(uint32_t date)
 /* The size of YYYY-MM-DD. */
 #define DATE_SIZE 10
 
+/* The size of YYYY-MM. */
+#define MONTH_SIZE 7
+
+/* Writes YYYY-MM of a month, which is given as year * 12 + (0 to 11): MONTH_SIZE bytes. */
+void date_write_month(char *text, uint32_t month);
+
 /* Writes YYYY-MM-DD: DATE_SIZE bytes, not terminated. */
 void date_write(char *text, uint32_t date);
 
