@@ -1,7 +1,4 @@
-/*
- * Owns the reading of transfers. Quoted fields are unquoted in place, after the digest of the
- * source has been computed.
- */
+/* Owns the reading of transfers. */
 #include "read/csv.h"
 
 #include <stdarg.h>
@@ -20,7 +17,8 @@ struct csv_parser {
     struct problem *problem;
     uint32_t source, line; /* the first line of the record */
     uint32_t next_line;
-    char *next, *end;
+    const char *next, *end;
+    bool is_cut; /* a quoted field has no end, so that nothing can be read behind it */
     struct slice fields[CSV_COLUMNS];
     size_t field_count;
 };
@@ -35,33 +33,49 @@ static bool csv_problem(struct csv_parser *parser, const char *format, ...)
     return false;
 }
 
+/* Copies a field without its doubled quotes. */
+static struct slice unquote(struct csv_parser *parser, struct slice field)
+{
+    char *text = source_add_text(parser->book->sources.items[parser->source], field.size);
+    size_t size = 0;
+    for (size_t i = 0; i < field.size; i++) {
+        text[size++] = field.data[i];
+        i += field.data[i] == '"';
+    }
+    return (struct slice){ text, size };
+}
+
 /* Reads a field in quotes; a doubled quote becomes one. */
 static bool read_quoted_field(struct csv_parser *parser, struct slice *field)
 {
-    char *from = parser->next + 1;
-    char *to = from;
-    char *begin = from;
-    for (; from < parser->end; from++) {
-        if (*from == '"') {
-            if (from + 1 == parser->end || from[1] != '"') {
+    const char *at = parser->next + 1;
+    const char *begin = at;
+    bool has_quotes = false;
+    for (; at < parser->end; at++) {
+        if (*at == '"') {
+            if (at + 1 == parser->end || at[1] != '"') {
                 break;
             }
-            from++;
+            has_quotes = true;
+            at++;
         }
-        parser->next_line += *from == '\n';
-        *to++ = *from;
+        parser->next_line += *at == '\n';
     }
-    if (from == parser->end) {
+    if (at == parser->end) {
+        parser->is_cut = true;
         return csv_problem(parser, "a quoted field is not closed");
     }
-    parser->next = from + 1;
-    *field = slice_between(begin, to);
+    parser->next = at + 1;
+    *field = slice_between(begin, at);
+    if (has_quotes) {
+        *field = unquote(parser, *field);
+    }
     return true;
 }
 
 static bool read_plain_field(struct csv_parser *parser, struct slice *field)
 {
-    char *begin = parser->next;
+    const char *begin = parser->next;
     while (parser->next < parser->end && !memchr(",\r\n\"", *parser->next, 4)) {
         parser->next++;
     }
@@ -245,13 +259,45 @@ static void skip_line(struct csv_parser *parser)
     parser->next_line++;
 }
 
+/* A record of one field that begins with # is a comment, as in a file of rejected records. */
+static bool is_comment(const struct csv_parser *parser)
+{
+    return parser->field_count == 1 && parser->fields[0].size > 0 &&
+           parser->fields[0].data[0] == '#';
+}
+
+/* Notes a fault of the record. `last_seq` is what it was before. */
+static bool pass_fault(struct csv_parser *parser, uint64_t last_seq, uint64_t *seq)
+{
+    *seq = parser->book->rejects.is_on ? last_seq : *seq;
+    return book_take_fault(parser->book, parser->source, parser->is_cut ? 0 : parser->line,
+                           parser->problem);
+}
+
+/* Reads a record, unless it was rejected. Returns false if the reader must stop. */
+static bool read_next(struct csv_parser *parser, uint64_t *last_seq)
+{
+    const char *begin = parser->next;
+    uint64_t seq = *last_seq;
+    bool is_whole = read_record(parser);
+    struct reject *reject = rejects_find(&parser->book->rejects, parser->source, parser->line);
+    if (!is_whole) {
+        skip_line(parser);
+    }
+    if (reject) {
+        reject->text = slice_between(begin, parser->next);
+        return true;
+    }
+    return (is_whole && (is_comment(parser) || read_transfer(parser, last_seq))) ||
+           pass_fault(parser, seq, last_seq);
+}
+
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem)
 {
-    struct source *source = sources_read(&book->sources, name, SOURCE_OF_USER, problem);
+    const struct source *source = sources_read_once(&book->sources, name, SOURCE_OF_USER, problem);
     if (!source) {
         return false;
     }
-    sources_finish_digests(&book->sources);
     struct csv_parser parser = { .book = book,
                                  .problem = problem,
                                  .source = (uint32_t)book->sources.count - 1,
@@ -259,18 +305,9 @@ bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct pr
                                  .next_line = 1,
                                  .next = source->data,
                                  .end = source->data + source->size };
-    if (!check_header(&parser)) {
-        return false;
+    bool goes_on = check_header(&parser);
+    while (goes_on && parser.next < parser.end) {
+        goes_on = read_next(&parser, last_seq);
     }
-    while (parser.next < parser.end) {
-        bool is_whole = read_record(&parser);
-        if ((!is_whole || !read_transfer(&parser, last_seq)) &&
-            !faults_take(&book->faults, problem)) {
-            return false;
-        }
-        if (!is_whole) {
-            skip_line(&parser);
-        }
-    }
-    return true;
+    return goes_on;
 }

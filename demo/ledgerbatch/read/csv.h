@@ -7,7 +7,10 @@
 
 #include "book/book.h"
 
-/* Reads one file into the book. *last_seq is 0 at first, and is passed on from file to file. */
+/*
+ * Reads one file into the book. A record of one field that begins with # is a comment.
+ * *last_seq is 0 at first, and is passed on from file to file.
+ */
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem);
 
 #endif

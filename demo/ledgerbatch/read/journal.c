@@ -25,14 +25,28 @@ static bool end_transaction(struct journal_parser *parser)
         parser->line = transaction->line;
         return journal_problem(parser, "a transaction needs postings");
     }
-    if (transaction->has_assigned) {
-        return settle_later(&parser->settler, book, number, parser->problem);
+    if (transaction->has_assigned && transaction->has_bracketed) {
+        parser->line = transaction->line;
+        return journal_problem(parser, "a transaction with postings in square brackets has no "
+                                       "balance assignment: write the amount");
     }
-    return settle_transaction(&parser->settler, book, number, parser->problem);
+    if (transaction->has_assigned && parser->seen_elided && parser->seen_price) {
+        parser->line = parser->elided_line;
+        return journal_problem(parser,
+                               "hledger leaves prices out of a missing amount if there is a "
+                               "balance assignment: write the amount");
+    }
+    bool is_settled = transaction->has_assigned
+                          ? settle_later(&parser->settler, book, number, parser->problem)
+                          : settle_transaction(&parser->settler, book, number, parser->problem);
+    if (!is_settled && book->rejects.is_on) {
+        book_add_reject_sums(book, number);
+    }
+    return is_settled;
 }
 
 /*
- * Notes a fault and drops its transaction. The reader then goes on with the next line. Returns
+ * Notes a fault and drops its transaction. The reader then continues at the next line. Returns
  * false if it cannot.
  */
 static bool pass_fault(struct journal_parser *parser)
@@ -40,7 +54,8 @@ static bool pass_fault(struct journal_parser *parser)
     if (parser->has_stopped) {
         return false;
     }
-    parser->has_stopped = !faults_take(&parser->book->faults, parser->problem);
+    parser->has_stopped =
+        !book_take_fault(parser->book, parser->source, parser->entry_line, parser->problem);
     book_drop_transactions(parser->book, parser->good_count);
     return !parser->has_stopped;
 }
@@ -77,40 +92,57 @@ static bool read_code(struct journal_parser *parser, struct transaction *transac
     return true;
 }
 
-static void read_text(struct journal_parser *parser, struct transaction *transaction)
+/* Sets the client of a transaction with a text. A tag in a comment may change it. */
+static bool begin_client(struct journal_parser *parser, struct slice text)
+{
+    const char *bar = text.size > 0 ? memchr(text.data, '|', text.size) : NULL;
+    if (parser->clients->by == CLIENT_BY_PAYEE) {
+        return journal_take_client(parser, bar ? slice_between(text.data, bar) : text);
+    }
+    return parser->clients->by != CLIENT_BY_TAG ||
+           journal_take_client(parser, slice_of(JOURNAL_NO_CLIENT));
+}
+
+/* Reads the text, and checks the comment that may follow it. */
+static bool read_text(struct journal_parser *parser, struct transaction *transaction)
 {
     const char *begin = parser->at;
-    const char *end = memchr(begin, ';', (size_t)(parser->end - begin));
-    end = end ? end : parser->end;
+    const char *comment = memchr(begin, ';', (size_t)(parser->end - begin));
+    const char *end = comment ? comment : parser->end;
     while (end > begin && (end[-1] == ' ' || end[-1] == '\t')) {
         end--;
     }
     transaction->text = begin;
     transaction->text_size = (uint32_t)(end - begin);
-}
-
-/* Returns the unread bytes of the line up to a blank. */
-static struct slice first_word(const struct journal_parser *parser)
-{
-    const char *end = parser->at;
-    while (end < parser->end && *end != ' ' && *end != '\t') {
-        end++;
+    if (!begin_client(parser, slice_between(begin, end))) {
+        return false;
     }
-    return slice_between(parser->at, end);
+    return !comment || journal_comment(parser, slice_between(comment, parser->end), false);
 }
 
-/* DATE [*|!] [(CODE)] TEXT */
+/* Reads the date. Both programs ignore the secondary date that may follow it: DATE=DATE. */
+static bool read_dates(struct journal_parser *parser, uint32_t *date)
+{
+    uint32_t secondary;
+    if (!journal_date(parser, parser->scope.year, date)) {
+        return false;
+    }
+    if (parser->at < parser->end && *parser->at == '=') {
+        parser->at++;
+        if (!journal_date(parser, *date / 10000, &secondary)) {
+            return false;
+        }
+    }
+    return parser->at == parser->end || *parser->at == ' ' || *parser->at == '\t' ||
+           journal_problem(parser, "a space goes after the date");
+}
+
+/* DATE[=DATE] [*|!] [(CODE)] TEXT */
 static bool read_header(struct journal_parser *parser)
 {
     uint32_t date;
-    const char *wrong = syntax_date(&parser->at, parser->end, &date);
-    if (wrong) {
-        return journal_problem(parser, "%s: '%.*s'", wrong, SLICE_ARGUMENTS(first_word(parser)));
-    }
-    if (parser->at < parser->end && *parser->at != ' ' && *parser->at != '\t') {
-        return journal_problem(parser, *parser->at == '='
-                                           ? "secondary dates are not in the portable subset"
-                                           : "a space goes after the date");
+    if (!read_dates(parser, &date)) {
+        return false;
     }
     journal_skip_blanks(parser);
     struct transaction *transaction = book_add_transaction(parser->book);
@@ -121,28 +153,42 @@ static bool read_header(struct journal_parser *parser)
         transaction->status = *parser->at++;
         journal_skip_blanks(parser);
     }
-    if (!read_code(parser, transaction)) {
+    if (!read_code(parser, transaction) || !read_text(parser, transaction)) {
         return false;
     }
-    read_text(parser, transaction);
     parser->block = BLOCK_TRANSACTION;
     parser->seen_elided = false;
+    parser->seen_price = false;
     return true;
+}
+
+/* Reads a line of a transaction: a posting, or a comment on the posting or header before it. */
+static bool read_in_transaction(struct journal_parser *parser)
+{
+    const struct book *book = parser->book;
+    if (*parser->at != ';') {
+        return journal_posting(parser);
+    }
+    bool of_posting = book->transactions[book->transaction_count - 1].posting_count > 0;
+    return journal_comment(parser, slice_between(parser->at, parser->end), of_posting);
 }
 
 static bool read_indented(struct journal_parser *parser)
 {
     journal_skip_blanks(parser);
     if (parser->at == parser->end) {
-        return end_block(parser);
+        bool ended = end_block(parser);
+        parser->entry_line = 0;
+        return ended;
     }
     switch (parser->block) {
     case BLOCK_TRANSACTION:
-        return *parser->at == ';' || journal_posting(parser);
+        return read_in_transaction(parser);
     case BLOCK_FAULTY:
         return true;
     case BLOCK_ACCOUNT:
     case BLOCK_COMMODITY:
+    case BLOCK_NAME:
         return journal_subdirective(parser);
     case BLOCK_NONE:
     case BLOCK_COMMENT:
@@ -168,9 +214,6 @@ static bool read_included(struct journal_parser *parser)
 
 static bool read_at_margin(struct journal_parser *parser)
 {
-    if (!end_block(parser)) {
-        return false;
-    }
     char first = *parser->at;
     if (first == ';' || first == '#' || first == '*') {
         return true;
@@ -185,8 +228,14 @@ static bool read_in_comment(struct journal_parser *parser)
 {
     struct slice line = slice_between(parser->at, parser->end);
     struct slice closing = slice_of("end comment");
+    struct slice other = slice_of("end test");
+    if (!journal_check_line_end(parser, "the last line of a comment")) {
+        return false;
+    }
     if (slice_equal(line, closing)) {
         parser->block = BLOCK_NONE;
+    } else if (line.size >= other.size && memcmp(line.data, other.data, other.size) == 0) {
+        return journal_problem(parser, "'end test' ends a comment for ledger only: indent it");
     } else if (line.size > closing.size && memcmp(line.data, closing.data, closing.size) == 0) {
         return journal_problem(parser, "'end comment' must be alone on its line");
     }
@@ -205,12 +254,53 @@ static bool read_line(struct journal_parser *parser)
         return read_in_comment(parser);
     }
     if (parser->at == parser->end) {
-        return end_block(parser);
+        return true;
     }
     if (*parser->at == ' ' || *parser->at == '\t') {
         return read_indented(parser);
     }
     return read_at_margin(parser);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Begins a line. One that is not indented ends the transaction or directive before it. */
+static bool begin_line(struct journal_parser *parser)
+{
+    bool is_empty = parser->at == parser->end;
+    if (parser->block == BLOCK_COMMENT || (!is_empty && is_blank(*parser->at))) {
+        return true;
+    }
+    if (!end_block(parser)) {
+        return false;
+    }
+    bool begins_entry = !is_empty && *parser->at >= '0' && *parser->at <= '9';
+    parser->block_line = parser->line;
+    parser->entry_line = begins_entry ? parser->line : 0;
+    parser->reject = rejects_find(&parser->book->rejects, parser->source, parser->entry_line);
+    if (parser->reject) {
+        parser->reject->text = (struct slice){ parser->at, 0 };
+    }
+    return true;
+}
+
+/* Passes over a line of a rejected transaction, if it is one: up to `next`. */
+static bool pass_rejected(struct journal_parser *parser, const char *next)
+{
+    const char *at = parser->at;
+    while (at < parser->end && is_blank(*at)) {
+        at++;
+    }
+    if (!parser->reject || at == parser->end) {
+        parser->reject = NULL;
+        return false;
+    }
+    struct slice *text = &parser->reject->text;
+    *text = slice_between(text->data, next);
+    return true;
 }
 
 static bool read_lines(struct journal_parser *parser, struct journal_file *file)
@@ -219,27 +309,23 @@ static bool read_lines(struct journal_parser *parser, struct journal_file *file)
         const char *newline = memchr(file->next, '\n', (size_t)(file->end - file->next));
         parser->at = file->next;
         parser->end = newline ? newline : file->end;
+        parser->has_line_end = newline != NULL;
         file->next = newline ? newline + 1 : file->end;
         parser->line++;
         if (parser->end > parser->at && parser->end[-1] == '\r') {
             parser->end--;
         }
-        if (parser->block == BLOCK_NONE) {
-            parser->block_line = parser->line;
+        if (!begin_line(parser)) {
+            return false;
         }
-        if (!read_line(parser)) {
+        if (!pass_rejected(parser, file->next) && !read_line(parser)) {
             if (!pass_fault(parser)) {
                 return false;
             }
-            parser->block = BLOCK_FAULTY;
+            parser->block = parser->block == BLOCK_COMMENT ? BLOCK_COMMENT : BLOCK_FAULTY;
         }
     }
-    if (parser->block == BLOCK_COMMENT) {
-        parser->line = parser->block_line;
-        journal_problem(parser, "this comment has no 'end comment'");
-        return pass_fault(parser);
-    }
-    return end_block(parser);
+    return end_block(parser); /* The end of a file ends a comment, too. */
 }
 
 /* Checks that one more file may be included. */
@@ -273,12 +359,22 @@ static bool read_source(struct journal_parser *parser, const struct source *sour
 {
     struct journal_file file = { parser->file, (uint32_t)parser->book->sources.count - 1,
                                  source->data, source->data + source->size };
+    struct journal_scope scope = parser->scope;
+    size_t defined_count = parser->names.defined_count;
+    parser->scope.applied_count = parser->names.applied_count;
     parser->file = &file;
     parser->source = file.source;
     parser->line = 0;
     parser->block = BLOCK_NONE;
+    parser->entry_line = 0;
+    parser->reject = NULL;
     bool read = read_lines(parser, &file);
+    parser->entry_line = 0;
+    if (file.includer && !journal_names_end_file(parser, defined_count)) {
+        read = pass_fault(parser) && read;
+    }
     parser->file = file.includer;
+    parser->scope = scope;
     return read;
 }
 
@@ -292,7 +388,7 @@ static bool read_file(struct journal_parser *parser, const char *name)
         return false;
     }
     enum source_namer namer = parser->file ? SOURCE_INCLUDED : SOURCE_OF_USER;
-    const struct source *source = sources_read(sources, name, namer, parser->problem);
+    const struct source *source = sources_read_once(sources, name, namer, parser->problem);
     if (!source && parser->file && parser->problem->code == EXIT_CODE_IO) {
         struct problem reason = *parser->problem;
         return journal_problem(parser, "%.900s", reason.text);
@@ -309,28 +405,64 @@ static bool read_file(struct journal_parser *parser, const char *name)
     return read;
 }
 
-bool journal_read(struct book *book, const char *name, struct problem *problem)
+/* Sets the client of all that the file has: its name without folders and ending. */
+static bool set_client_of_file(struct journal_parser *parser, const char *path)
 {
-    struct journal_parser parser = { .book = book,
-                                     .problem = problem,
-                                     .good_count = book->transaction_count };
-    bool read = read_file(&parser, name) || faults_take(&book->faults, problem);
-    settler_fini(&parser.settler);
+    const char *slash = strrchr(path, '/');
+    struct slice name = slice_of(slash ? slash + 1 : path);
+    const char *dot = strrchr(name.data, '.');
+    if (dot && dot > name.data) {
+        name.size = (size_t)(dot - name.data);
+    }
+    struct names *known = &parser->book->file_clients;
+    size_t count = known->count;
+    if (strcmp(path, "-") == 0) {
+        return problem_set(parser->problem, EXIT_CODE_INPUT,
+                           "--client-by file: standard input has no name");
+    }
+    if (names_intern(known, name) < count) {
+        return problem_set(parser->problem, EXIT_CODE_INPUT,
+                           "--client-by file: two files have the name '%.*s'",
+                           SLICE_ARGUMENTS(name));
+    }
+    const char *wrong = sources_is_utf8(name) ? journal_set_client(parser, name) : "no UTF-8 text";
+    return !wrong || problem_set(parser->problem, EXIT_CODE_INPUT,
+                                 "--client-by file: '%.*s' cannot be the name of a client: %s",
+                                 SLICE_ARGUMENTS(name), wrong);
+}
+
+static bool finish(struct journal_parser *parser, bool read)
+{
+    read = read || (!parser->has_stopped && faults_take(&parser->book->faults, parser->problem));
+    settler_fini(&parser->settler);
+    journal_names_fini(&parser->names, parser->book);
     return read;
+}
+
+bool journal_read(struct book *book, const char *name, const struct journal_clients *clients,
+                  struct problem *problem)
+{
+    struct journal_parser parser = {
+        .book = book, .problem = problem, .clients = clients, .good_count = book->transaction_count
+    };
+    if (clients->by == CLIENT_BY_FILE && !set_client_of_file(&parser, name)) {
+        journal_names_fini(&parser.names, book);
+        return false;
+    }
+    return finish(&parser, read_file(&parser, name));
 }
 
 bool journal_read_text(struct book *book, const char *name, struct slice text,
                        struct problem *problem)
 {
+    static const struct journal_clients by_depth = { .by = CLIENT_BY_DEPTH };
     struct journal_parser parser = { .book = book,
                                      .problem = problem,
+                                     .clients = &by_depth,
                                      .good_count = book->transaction_count };
     struct source *source = sources_add(&book->sources, name);
     source->size = text.size;
     source->data = memory_zeroed(text.size + 1, 1);
     memcpy(source->data, text.data, text.size);
-    bool read = (sources_accept(source, problem) && read_source(&parser, source)) ||
-                faults_take(&book->faults, problem);
-    settler_fini(&parser.settler);
-    return read;
+    return finish(&parser, sources_accept(source, problem) && read_source(&parser, source));
 }

@@ -15,6 +15,13 @@ bool journal_problem(struct journal_parser *parser, const char *format, ...)
     return false;
 }
 
+bool journal_check_line_end(struct journal_parser *parser, const char *what)
+{
+    return parser->has_line_end ||
+           journal_problem(
+               parser, "hledger needs a line end after %s, and the file ends without one", what);
+}
+
 void journal_skip_blanks(struct journal_parser *parser)
 {
     while (parser->at < parser->end && (*parser->at == ' ' || *parser->at == '\t')) {
@@ -32,26 +39,16 @@ static bool ends_account_name(const char *at, const char *end)
     return *at == '\t' || (*at == ' ' && (at + 1 == end || at[1] == ' ' || at[1] == '\t'));
 }
 
-bool journal_account(struct journal_parser *parser, uint32_t *account)
+struct slice journal_name(struct journal_parser *parser)
 {
     const char *begin = parser->at;
     const char *at = begin;
     while (at < parser->end && !ends_account_name(at, parser->end)) {
         at++;
     }
-    struct slice name = slice_between(begin, at);
-    uint32_t known = names_find(&parser->book->account_names, name);
-    if (known == NAME_NONE) {
-        const char *wrong = syntax_account_problem(name);
-        if (wrong) {
-            return journal_problem(parser, "%s: '%.*s'", wrong, SLICE_ARGUMENTS(name));
-        }
-        known = book_account(parser->book, name, parser->source, parser->line);
-    }
-    *account = known;
     parser->at = at;
     journal_skip_blanks(parser);
-    return true;
+    return slice_between(begin, at);
 }
 
 static bool read_quoted_symbol(struct journal_parser *parser, struct slice *symbol)
@@ -105,16 +102,55 @@ static bool read_sign(struct journal_parser *parser, bool *negative)
     return true;
 }
 
-static bool read_unsigned(struct journal_parser *parser, struct money *money)
+/* How a number says where its decimals begin, or its groups. */
+enum number_style { STYLE_PLAIN, STYLE_POINTS, STYLE_COMMAS };
+
+static bool read_unsigned(struct journal_parser *parser, struct money *money,
+                          enum number_style *style)
 {
     unsigned scale;
     const char *begin = parser->at;
+    if (number_read_comma(&parser->at, parser->end, &money->units, &scale)) {
+        money->scale = (uint8_t)scale;
+        *style = STYLE_COMMAS;
+        return true;
+    }
     enum number_problem wrong = number_read(&parser->at, parser->end, &money->units, &scale);
     if (wrong) {
         return journal_problem(parser, "%s: '%.*s'", syntax_number_problem(wrong),
                                (int)(parser->end - begin), begin);
     }
+    size_t size = (size_t)(parser->at - begin);
+    bool is_plain = !memchr(begin, '.', size) && !memchr(begin, ',', size);
+    *style = is_plain ? STYLE_PLAIN : STYLE_POINTS;
     money->scale = (uint8_t)scale;
+    return true;
+}
+
+/*
+ * Checks that a commodity is not written in both styles: 1.000 would then be one or a thousand.
+ * ledger keeps a commodity's style from one amount to the next.
+ */
+static bool check_number_style(struct journal_parser *parser, uint32_t number,
+                               enum number_style style)
+{
+    struct commodity *commodity = &parser->book->commodities[number];
+    if (parser->scope.has_default && style != STYLE_PLAIN &&
+        (style == STYLE_COMMAS) != parser->scope.has_default_comma) {
+        return journal_problem(parser, "hledger reads decimals of all commodities as those of 'D', "
+                                       "ledger does not: write 'commodity' instead of 'D'");
+    }
+    bool has_points = commodity->has_points || style == STYLE_POINTS;
+    bool has_commas = commodity->has_commas || style == STYLE_COMMAS;
+    if (has_points && has_commas) {
+        /* The first style stays, so only amounts in the other style are faults. */
+        return journal_problem(parser,
+                               "amounts of '%.*s' have decimal points in one place and decimal "
+                               "commas in another: write one of them everywhere",
+                               SLICE_ARGUMENTS(book_symbol(parser->book, number)));
+    }
+    commodity->has_points = has_points;
+    commodity->has_commas = has_commas;
     return true;
 }
 
@@ -139,29 +175,35 @@ static bool read_symbol_then_number(struct journal_parser *parser, struct money 
     const char *after = parser->at;
     journal_skip_blanks(parser);
     bool spaced = parser->at > after;
-    if (!read_sign(parser, &negative) || !read_unsigned(parser, money)) {
+    enum number_style style;
+    if (!read_sign(parser, &negative) || !read_unsigned(parser, money, &style)) {
         return false;
     }
     set_commodity_style(parser, money->commodity, true, spaced);
     money->units = negative ? -money->units : money->units;
-    return true;
+    return check_number_style(parser, money->commodity, style);
 }
 
 static bool read_number_then_symbol(struct journal_parser *parser, struct money *money,
                                     bool negative)
 {
-    if (!read_unsigned(parser, money)) {
+    enum number_style style;
+    if (!read_unsigned(parser, money, &style)) {
         return false;
     }
     const char *after = parser->at;
     journal_skip_blanks(parser);
     bool spaced = parser->at > after;
-    if (!journal_symbol(parser, &money->commodity)) {
+    bool has_symbol =
+        parser->at < parser->end && (*parser->at == '"' || syntax_symbol_byte(*parser->at));
+    if (!has_symbol) {
+        money->commodity = book_commodity(parser->book, (struct slice){ "", 0 });
+    } else if (!journal_symbol(parser, &money->commodity)) {
         return false;
     }
-    set_commodity_style(parser, money->commodity, false, spaced);
+    set_commodity_style(parser, money->commodity, false, has_symbol && spaced);
     money->units = negative ? -money->units : money->units;
-    return true;
+    return check_number_style(parser, money->commodity, style);
 }
 
 bool journal_amount(struct journal_parser *parser, struct money *money)
@@ -169,6 +211,9 @@ bool journal_amount(struct journal_parser *parser, struct money *money)
     bool negative = false;
     if (!read_sign(parser, &negative)) {
         return false;
+    }
+    if (negative) {
+        journal_skip_blanks(parser);
     }
     char first = parser->at < parser->end ? *parser->at : 0;
     if (first >= '0' && first <= '9') {
@@ -178,8 +223,21 @@ bool journal_amount(struct journal_parser *parser, struct money *money)
         return read_symbol_then_number(parser, money, negative);
     }
     if (first == '(') {
-        return journal_problem(parser, "expressions are not in the portable subset");
+        return journal_problem(parser,
+                               "expressions are not in the portable subset: write the result");
     }
-    return journal_problem(parser, "an amount is expected here: '%.*s'",
-                           (int)(parser->end - parser->at), parser->at);
+    const char *hint = first == '.'   ? "; write the zero before the point"
+                       : first == '+' ? "; write it without '+'"
+                                      : "";
+    return journal_problem(parser, "an amount is expected here: '%.*s'%s",
+                           (int)(parser->end - parser->at), parser->at, hint);
+}
+
+bool journal_check_default(struct journal_parser *parser, const struct money *money)
+{
+    return !parser->scope.has_default || money->units == 0 ||
+           !book_is_nameless(parser->book, money->commodity) ||
+           journal_problem(parser,
+                           "hledger gives an amount without a commodity that of 'D', ledger "
+                           "gives it none: write the commodity");
 }

@@ -1,4 +1,7 @@
-/* Owns the postings of a journal: ACCOUNT  [AMOUNT [@|@@ AMOUNT]] [= AMOUNT]  [; comment] */
+/*
+ * Owns the postings of a journal: [*|!] ACCOUNT  [AMOUNT [LOT] [@|@@ AMOUNT]] [= AMOUNT] [;
+ * comment]
+ */
 #include "read/journal_lex.h"
 
 static struct extra *require_extra(struct journal_parser *parser, struct posting *posting)
@@ -9,7 +12,7 @@ static struct extra *require_extra(struct journal_parser *parser, struct posting
     return &parser->book->extras[posting->extra];
 }
 
-static bool read_price(struct journal_parser *parser, struct posting *posting, uint32_t commodity)
+bool journal_price(struct journal_parser *parser, struct posting *posting, uint32_t commodity)
 {
     struct money price;
     uint8_t flag = EXTRA_PRICE_UNIT;
@@ -19,7 +22,7 @@ static bool read_price(struct journal_parser *parser, struct posting *posting, u
         parser->at++;
     }
     journal_skip_blanks(parser);
-    if (!journal_amount(parser, &price)) {
+    if (!journal_amount(parser, &price) || !journal_check_default(parser, &price)) {
         return false;
     }
     if (price.units < 0) {
@@ -28,6 +31,7 @@ static bool read_price(struct journal_parser *parser, struct posting *posting, u
     if (price.commodity == commodity) {
         return journal_problem(parser, "a price is in another commodity than its amount");
     }
+    parser->seen_price = true;
     struct extra *extra = require_extra(parser, posting);
     extra->price = price;
     extra->flags |= flag;
@@ -40,10 +44,10 @@ static bool read_assertion(struct journal_parser *parser, struct posting *postin
     struct money asserted;
     parser->at++;
     if (parser->at < parser->end && (*parser->at == '=' || *parser->at == '*')) {
-        return journal_problem(parser, "'==' and '=*' are not in the portable subset");
+        return journal_problem(parser, "ledger does not read '==' and '=*': write '= AMOUNT'");
     }
     journal_skip_blanks(parser);
-    if (!journal_amount(parser, &asserted)) {
+    if (!journal_amount(parser, &asserted) || !journal_check_default(parser, &asserted)) {
         return false;
     }
     journal_skip_blanks(parser);
@@ -56,11 +60,25 @@ static bool read_assertion(struct journal_parser *parser, struct posting *postin
     return true;
 }
 
+/*
+ * ledger compares an asserted balance in another commodity than the amount's with a wrong one. It
+ * takes a balance without a commodity for that of all.
+ */
+static bool check_asserted_commodity(struct journal_parser *parser, const struct posting *posting,
+                                     const struct money *money)
+{
+    uint32_t asserted = parser->book->extras[posting->extra].assertion.commodity;
+    return asserted == money->commodity || money->units == 0 ||
+           book_is_nameless(parser->book, asserted) ||
+           journal_problem(parser, "ledger asserts balances in the commodity of the amount only: "
+                                   "write a posting of 0 for the other one");
+}
+
 static bool read_written_amount(struct journal_parser *parser, struct posting *posting,
                                 uint32_t account)
 {
     struct money money;
-    if (!journal_amount(parser, &money)) {
+    if (!journal_amount(parser, &money) || !journal_check_default(parser, &money)) {
         return false;
     }
     book_see_scale(parser->book, money.commodity, money.scale);
@@ -68,11 +86,11 @@ static bool read_written_amount(struct journal_parser *parser, struct posting *p
     posting->amount = money.units;
     posting->scale = money.scale;
     journal_skip_blanks(parser);
-    if (parser->at < parser->end && *parser->at == '@' &&
-        !read_price(parser, posting, money.commodity)) {
+    if (!journal_lot_and_price(parser, posting, money)) {
         return false;
     }
-    return parser->at == parser->end || *parser->at != '=' || read_assertion(parser, posting);
+    return parser->at == parser->end || *parser->at != '=' ||
+           (read_assertion(parser, posting) && check_asserted_commodity(parser, posting, &money));
 }
 
 static bool read_assignment(struct journal_parser *parser, struct posting *posting,
@@ -87,9 +105,15 @@ static bool read_assignment(struct journal_parser *parser, struct posting *posti
     }
     struct book *book = parser->book;
     const struct money *target = &book->extras[posting->extra].assertion;
+    if (parser->scope.has_default && book_is_nameless(book, target->commodity)) {
+        return journal_problem(parser,
+                               "hledger gives '= %lld' the commodity of 'D', ledger gives it "
+                               "none: write the commodity",
+                               (long long)target->units);
+    }
     book_see_scale(book, target->commodity, target->scale);
     posting->cell = book_cell(book, account, target->commodity);
-    posting->flags = POSTING_ASSIGNED;
+    posting->flags |= POSTING_ASSIGNED;
     book->transactions[book->transaction_count - 1].has_assigned = true;
     return true;
 }
@@ -106,7 +130,7 @@ static bool read_missing_amount(struct journal_parser *parser, struct posting *p
     parser->elided_line = parser->line;
     parser->seen_elided = true;
     posting->cell = account;
-    posting->flags = POSTING_ELIDED;
+    posting->flags |= POSTING_ELIDED;
     return true;
 }
 
@@ -114,22 +138,64 @@ static bool check_end_of_posting(struct journal_parser *parser)
 {
     journal_skip_blanks(parser);
     if (journal_at_end(parser)) {
-        return true;
+        return journal_comment(parser, slice_between(parser->at, parser->end), true);
     }
     if (*parser->at == '{' || *parser->at == '[') {
-        return journal_problem(parser, "lots are not in the portable subset; write '@ PRICE'");
+        return journal_problem(parser,
+                               "a lot goes right behind the amount: '10 X {5 USD} @ 5 USD'");
+    }
+    if (*parser->at == '(') {
+        return journal_problem(parser, "hledger does not read the note of a lot: leave it out");
     }
     return journal_problem(parser, "unexpected '%.*s' after the amount",
                            (int)(parser->end - parser->at), parser->at);
 }
 
+/* A posting's mark changes no balance. posted.journal leaves it out. */
+static void skip_mark(struct journal_parser *parser)
+{
+    if (*parser->at == '*' || *parser->at == '!') {
+        parser->at++;
+        journal_skip_blanks(parser);
+    }
+}
+
+/* Reads ACCOUNT or [ACCOUNT]. */
+static bool read_account(struct journal_parser *parser, struct posting *posting, uint32_t *account)
+{
+    struct slice name = journal_name(parser);
+    struct transaction *transaction =
+        &parser->book->transactions[parser->book->transaction_count - 1];
+    bool is_bracketed = name.size > 2 && name.data[0] == '[' && name.data[name.size - 1] == ']';
+    if (name.size > 2 && name.data[0] == '(' && name.data[name.size - 1] == ')') {
+        return journal_problem(parser,
+                               "the posting '%.*s' has no other side, so that nothing balances it: "
+                               "write '[ACCOUNT]' and another one, or leave it out, as 'ledger "
+                               "--real' and 'hledger --real' do",
+                               SLICE_ARGUMENTS(name));
+    }
+    if (is_bracketed) {
+        name = (struct slice){ name.data + 1, name.size - 2 };
+        posting->flags |= POSTING_BRACKETED;
+        transaction->has_bracketed = true;
+    }
+    if (!journal_posting_account(parser, name, account)) {
+        return false;
+    }
+    struct account *found = &parser->book->accounts[*account];
+    found->has_bracketed = found->has_bracketed || is_bracketed;
+    found->has_plain = found->has_plain || !is_bracketed;
+    return true;
+}
+
 bool journal_posting(struct journal_parser *parser)
 {
     uint32_t account;
-    if (!journal_account(parser, &account)) {
+    struct posting posting = { .extra = NO_INDEX, .line = parser->line };
+    skip_mark(parser);
+    if (!read_account(parser, &posting, &account)) {
         return false;
     }
-    struct posting posting = { .extra = NO_INDEX, .line = parser->line };
     bool read;
     if (journal_at_end(parser)) {
         read = read_missing_amount(parser, &posting, account);
