@@ -9,9 +9,10 @@
 
 /*
  * Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity.
- * The first `start_count` cells begin with the balances `starts`.
+ * The first `start_count` cells begin with the balances `starts`. If accounts are divided among
+ * clients, assertions are about the sums over all clients.
  */
-bool check_book(struct book *book, const int64_t *starts, size_t start_count,
+bool check_book(struct book *book, bool is_divided, const int64_t *starts, size_t start_count,
                 struct problem *problem);
 
 #endif

@@ -15,8 +15,8 @@ struct finder {
     const struct opening *opening; /* or NULL */
     struct problem *problem;
     uint32_t *client_of; /* by account; numbered in the order of discovery, later by name */
-    uint8_t *flags;      /* by account */
-    size_t account_count, capacity, flag_capacity;
+    struct account_properties *properties; /* by account */
+    size_t account_count, capacity, property_capacity;
 };
 
 /* One cell of the book with its sort key. */
@@ -31,10 +31,10 @@ static bool classify_account(struct finder *finder, uint32_t account)
     struct slice name = book_account_name(book, account);
     struct slice client;
     finder->client_of[account] = NO_INDEX;
-    if (!account_classify(finder->rules, name, &finder->flags[account], finder->problem)) {
+    if (!account_classify(finder->rules, name, &finder->properties[account], finder->problem)) {
         return false;
     }
-    if (finder->flags[account] & ACCOUNT_HOUSE || !book->accounts[account].has_cells) {
+    if (finder->properties[account].flags & ACCOUNT_HOUSE || !book->accounts[account].has_cells) {
         return true;
     }
     if (!account_client(name, finder->rules->client_depth, &client)) {
@@ -53,8 +53,8 @@ static bool classify_accounts(struct finder *finder)
     size_t count = finder->book->account_names.count;
     finder->client_of =
         memory_grow(finder->client_of, &finder->capacity, count, sizeof *finder->client_of);
-    finder->flags =
-        memory_grow(finder->flags, &finder->flag_capacity, count, sizeof *finder->flags);
+    finder->properties = memory_grow(finder->properties, &finder->property_capacity, count,
+                                     sizeof *finder->properties);
     for (; finder->account_count < count; finder->account_count++) {
         if (!classify_account(finder, (uint32_t)finder->account_count)) {
             return false;
@@ -83,7 +83,7 @@ static bool add_month_end_cell(struct finder *finder, uint32_t client, const cha
     if (!is_known || !classify_accounts(finder)) {
         return false;
     }
-    if (finder->flags[account] & ACCOUNT_HOUSE) {
+    if (finder->properties[account].flags & ACCOUNT_HOUSE) {
         account_name = book_account_name(finder->book, account);
         return problem_set(finder->problem, EXIT_CODE_INPUT,
                            "month-end rollups post to '%.*s', so it cannot be --commutative",
@@ -98,27 +98,56 @@ static bool add_month_end_cell(struct finder *finder, uint32_t client, const cha
     return true;
 }
 
-static bool add_month_end_cells_for(struct finder *finder, uint8_t flag, const char *suffix)
+/* Returns true if a step is about an account. */
+static bool is_about(const struct finder *finder, size_t step, uint32_t account)
 {
-    for (size_t i = 0; i < finder->book->cell_count; i++) {
-        struct cell cell = finder->book->cells[i];
-        if (finder->flags[cell.account] & flag &&
-            !add_month_end_cell(finder, finder->client_of[cell.account], suffix, cell.commodity)) {
-            return false;
-        }
-    }
-    return true;
+    return finder->properties[account].steps >> step & 1;
 }
 
-static const char interest_suffix[] = ":Income:Interest";
-static const char retained_suffix[] = ":Equity:Retained";
+/* Adds the cell of a step's house account in a commodity. */
+static bool add_house_cell(struct finder *finder, const struct month_end_step *step,
+                           uint32_t commodity)
+{
+    uint32_t account = book_account(finder->book, slice_of(step->house), 0, 0);
+    book_cell(finder->book, account, commodity);
+    if (!classify_accounts(finder)) {
+        return false;
+    }
+    return (finder->properties[account].flags & ACCOUNT_HOUSE) ||
+           problem_set_place(finder->problem,
+                             "%s:%u: '%s' is no house account: name it in 'commutative', too",
+                             finder->rules->file, step->line, step->house);
+}
 
+/* Adds the cells that a step needs for the cells from *next on, and moves *next past them. */
+static bool add_step_cells(struct finder *finder, size_t number, size_t *next)
+{
+    const struct month_end_step *step = &finder->rules->steps.items[number];
+    bool added = true;
+    for (; added && month_end_step_posts(step) && *next < finder->book->cell_count; ++*next) {
+        struct cell cell = finder->book->cells[*next];
+        if (is_about(finder, number, cell.account)) {
+            added = step->house ? add_house_cell(finder, step, cell.commodity)
+                                : add_month_end_cell(finder, finder->client_of[cell.account],
+                                                     month_end_step_suffix(step), cell.commodity);
+        }
+    }
+    return added;
+}
+
+/* Adds the cells that month-ends need. A step can be about the cells of a later one. */
 static bool add_month_end_cells(struct finder *finder)
 {
-    return (!finder->rules->accrual ||
-            add_month_end_cells_for(finder, ACCOUNT_EARNS, interest_suffix)) &&
-           (!finder->rules->close ||
-            add_month_end_cells_for(finder, ACCOUNT_CLOSES, retained_suffix));
+    size_t next[MONTH_END_STEPS_MAX] = { 0 };
+    bool added = true;
+    size_t before;
+    do {
+        before = finder->book->cell_count;
+        for (size_t i = 0; added && i < finder->rules->steps.count; i++) {
+            added = add_step_cells(finder, i, &next[i]);
+        }
+    } while (added && finder->book->cell_count > before);
+    return added;
 }
 
 static int compare_clients(const void *left, const void *right)
@@ -180,25 +209,42 @@ static uint32_t find_target(const struct finder *finder, const uint32_t *new_num
 {
     const struct client_cell *cells = finder->clients->cells;
     uint32_t found = cell_index_find(&finder->book->cell_index, account, cells[source].commodity);
-    if (found == CELL_NONE || new_numbers[found] == source ||
-        cells[new_numbers[found]].client != cells[source].client) {
+    if (found == CELL_NONE || new_numbers[found] == source) {
         return NO_INDEX;
     }
-    return new_numbers[found];
+    uint32_t client = cells[new_numbers[found]].client;
+    return client == NO_INDEX || client == cells[source].client ? new_numbers[found] : NO_INDEX;
 }
 
-static void link_targets(const struct finder *finder, const uint32_t *new_numbers,
-                         const struct client *client)
+/* Finds the targets of one step among the cells of a client. */
+static void link_client(const struct finder *finder, const uint32_t *new_numbers,
+                        const struct client *client, size_t number)
 {
-    uint32_t interest = find_account(finder, client, interest_suffix);
-    uint32_t retained = find_account(finder, client, retained_suffix);
+    const struct month_end_step *step = &finder->rules->steps.items[number];
+    uint32_t account = step->house ? names_find(&finder->book->account_names, slice_of(step->house))
+                                   : find_account(finder, client, month_end_step_suffix(step));
     for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
-        struct client_cell *cell = &finder->clients->cells[i];
-        if (finder->rules->accrual && cell->flags & ACCOUNT_EARNS) {
-            cell->interest = find_target(finder, new_numbers, interest, i);
+        if (is_about(finder, number, finder->clients->cells[i].account)) {
+            finder->clients->steps[number].targets[i] =
+                find_target(finder, new_numbers, account, i);
         }
-        if (finder->rules->close && cell->flags & ACCOUNT_CLOSES) {
-            cell->retained = find_target(finder, new_numbers, retained, i);
+    }
+}
+
+static void link_steps(const struct finder *finder, const uint32_t *new_numbers)
+{
+    struct clients *clients = finder->clients;
+    clients->step_count = finder->rules->steps.count;
+    clients->steps = memory_zeroed(clients->step_count + 1, sizeof *clients->steps);
+    for (size_t step = 0; step < clients->step_count; step++) {
+        if (!month_end_step_posts(&finder->rules->steps.items[step])) {
+            continue;
+        }
+        uint32_t *targets = memory_zeroed(clients->cell_count + 1, sizeof *targets);
+        memset(targets, 0xff, clients->cell_count * sizeof *targets); /* NO_INDEX */
+        clients->steps[step].targets = targets;
+        for (size_t i = 0; i < clients->count; i++) {
+            link_client(finder, new_numbers, &clients->items[i], step);
         }
     }
 }
@@ -209,12 +255,11 @@ static void fill_cells(struct finder *finder, const struct cell_key *keys, uint3
     for (size_t i = 0; i < clients->cell_count; i++) {
         const struct cell *cell = &finder->book->cells[keys[i].cell];
         new_numbers[keys[i].cell] = (uint32_t)i;
-        clients->cells[i] = (struct client_cell){ .account = cell->account,
-                                                  .commodity = cell->commodity,
-                                                  .client = keys[i].client,
-                                                  .interest = NO_INDEX,
-                                                  .retained = NO_INDEX,
-                                                  .flags = finder->flags[cell->account] };
+        clients->cells[i] =
+            (struct client_cell){ .account = cell->account,
+                                  .commodity = cell->commodity,
+                                  .client = keys[i].client,
+                                  .flags = finder->properties[cell->account].flags };
         if (keys[i].client != NO_INDEX) {
             struct client *client = &clients->items[keys[i].client];
             client->first_cell = client->cell_count == 0 ? (uint32_t)i : client->first_cell;
@@ -250,9 +295,7 @@ static void number_cells(struct finder *finder)
     }
     qsort(keys, book->cell_count, sizeof *keys, compare_cells);
     fill_cells(finder, keys, new_numbers);
-    for (size_t i = 0; i < clients->count; i++) {
-        link_targets(finder, new_numbers, &clients->items[i]);
-    }
+    link_steps(finder, new_numbers);
     renumber_postings(book, new_numbers);
     free(keys);
     free(new_numbers);
@@ -262,7 +305,7 @@ static bool apply_group_tag(struct finder *finder, struct names *groups,
                             const struct group_tag *tag)
 {
     uint32_t number = finder->client_of[tag->account];
-    if (finder->flags[tag->account] & ACCOUNT_HOUSE) {
+    if (finder->properties[tag->account].flags & ACCOUNT_HOUSE) {
         return book_problem(finder->book, finder->problem, tag->source, tag->line,
                             "a commutative account has no group");
     }
@@ -427,7 +470,7 @@ bool clients_find(struct clients *clients, struct book *book, const struct rules
         number_group_cells(clients);
     }
     free(finder.client_of);
-    free(finder.flags);
+    free(finder.properties);
     return found;
 }
 
@@ -438,5 +481,9 @@ void clients_fini(struct clients *clients)
     free(clients->groups);
     free(clients->members);
     free(clients->cells);
+    for (size_t i = 0; i < clients->step_count; i++) {
+        free(clients->steps[i].targets);
+    }
+    free(clients->steps);
     *clients = (struct clients){ 0 };
 }

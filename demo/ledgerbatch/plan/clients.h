@@ -16,10 +16,15 @@ struct opening;
 
 struct client_cell {
     uint32_t account, commodity;
-    uint32_t client;   /* NO_INDEX: of a house account */
-    uint32_t interest; /* the cell of the other side of its interest; NO_INDEX: it earns none */
-    uint32_t retained; /* the cell that a close moves its balance to; NO_INDEX: it is not closed */
-    uint8_t flags;     /* of its account */
+    uint32_t client; /* NO_INDEX: of a house account */
+    uint8_t flags;   /* of its account */
+};
+
+/* The cells that a month-end step posts to. */
+struct step_cells {
+    uint32_t
+        *targets; /* by cell: the cell that gets the opposite amount, of the client or of the
+                     house; NO_INDEX: the step is not about the cell. NULL if it posts nothing */
 };
 
 struct client {
@@ -39,7 +44,8 @@ struct clients {
     struct group *groups; /* by name */
     uint32_t *members;    /* client numbers, in order within each group */
     struct client_cell *cells;
-    size_t count, group_count, cell_count;
+    struct step_cells *steps; /* by month-end step */
+    size_t count, group_count, cell_count, step_count;
     struct names names; /* owns the names of clients and groups */
 };
 

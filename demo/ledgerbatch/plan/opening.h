@@ -14,12 +14,19 @@ struct opening_request {
     const char *reason; /* one line without ';' */
 };
 
+/* A month whose transactions are booked on the day, although its days are closed. */
+struct opening_month {
+    uint32_t month; /* year * 12 + (0 to 11) */
+    const char *reason;
+};
+
 /* The requests of an operator about earlier batches. */
 struct opening_requests {
     bool posts_deferred; /* what earlier batches have deferred is posted */
     struct opening_request *skips,
-        *reversals; /* deferred ones are skipped, posted ones taken back */
-    size_t skip_count, reversal_count;
+        *reversals;               /* deferred ones are skipped, posted ones taken back */
+    struct opening_month *months; /* that are reopened */
+    size_t skip_count, reversal_count, month_count;
 };
 
 enum opening_item_kind { ITEM_POST, ITEM_SKIP, ITEM_REVERSE };
@@ -36,16 +43,21 @@ struct opening {
     uint32_t day;      /* the date of the day */
     uint32_t last_day; /* the date of the batch before it; 0: there is none */
     uint32_t base_seq, number;
-    bool is_new; /* the store does not have the day yet */
+    struct store *store; /* or NULL if there is no earlier batch */
+    bool is_new;         /* the store does not have the day yet */
     struct stored_book book;
+    const struct opening_month *months; /* of the requests, in order */
+    size_t month_count;
     struct opening_item *items; /* deferred ones, then reversals, each in the order of seq */
     size_t item_count, item_capacity;
     struct buffer texts;
+    struct stored_price *prices; /* that earlier batches have left */
+    size_t price_count, price_capacity;
 };
 
 /*
  * Loads names, balances and what the requests are about. In a new day the balances so far are the
- * opening balances. The store has the day's window. Sorts the requests.
+ * opening balances. The store has the day's window. Sorts the requests, which must stay.
  */
 bool opening_load(struct opening *opening, struct store *store, struct opening_requests *requests,
                   struct problem *problem);
@@ -58,8 +70,14 @@ void opening_fini(struct opening *opening);
  */
 bool opening_fill(const struct opening *opening, struct book *book, struct problem *problem);
 
-/* Checks the dates of the transactions, and that each commodity keeps its decimals. */
+/*
+ * Checks the dates of the transactions, and that each commodity keeps its decimals. Those of months
+ * that are reopened get the date of the day, and their own as value date.
+ */
 bool opening_check_book(const struct opening *opening, struct book *book, struct problem *problem);
+
+/* Returns how many transactions of the files are booked later than their dates. */
+size_t opening_count_backdated(const struct book *book);
 
 /* Checks that stored accounts still belong to the same clients, or to the house. */
 bool opening_check_clients(const struct opening *opening, const struct book *book,

@@ -179,13 +179,35 @@ static bool load_reversal(struct opening *opening, struct store *store,
     return loaded;
 }
 
+static int compare_months(const void *left, const void *right)
+{
+    uint32_t a = ((const struct opening_month *)left)->month;
+    uint32_t b = ((const struct opening_month *)right)->month;
+    return (a > b) - (a < b);
+}
+
+static bool sort_months(struct opening_requests *requests, struct problem *problem)
+{
+    if (requests->month_count > 0) {
+        qsort(requests->months, requests->month_count, sizeof *requests->months, compare_months);
+    }
+    for (size_t i = 1; i < requests->month_count; i++) {
+        uint32_t month = requests->months[i].month;
+        if (requests->months[i - 1].month == month) {
+            return problem_set(problem, EXIT_CODE_INPUT, "--backdated names %04u-%02u twice",
+                               month / 12, month % 12 + 1);
+        }
+    }
+    return true;
+}
+
 bool opening_items_load(struct opening *opening, struct store *store,
                         struct opening_requests *requests, struct problem *problem)
 {
     bool loaded =
         sort_requests(requests->skips, requests->skip_count, "--skip", problem) &&
         sort_requests(requests->reversals, requests->reversal_count, "--reverse", problem) &&
-        load_deferred(opening, store, requests, problem);
+        sort_months(requests, problem) && load_deferred(opening, store, requests, problem);
     for (size_t i = 0; loaded && i < requests->reversal_count; i++) {
         loaded = load_reversal(opening, store, &requests->reversals[i], problem);
     }

@@ -2,8 +2,8 @@
  * The plan: every task of the batch in its planned order.
  *
  * The order is: transactions by date, then in the order of reading; after each month, its month-end
- * rollups. A task's `seq` is its number in this order, from 1; on a day, it counts on from the day
- * before. A day has the month-ends of the months that end by then.
+ * steps. A task's `seq` is its number in this order, from 1; on a day, it counts on from the day
+ * before. A plan has the month-ends of the months that are over by its last day.
  */
 #ifndef LEDGERBATCH_PLAN_PLAN_H
 #define LEDGERBATCH_PLAN_PLAN_H
@@ -13,8 +13,16 @@
 #include "plan/lane_list.h"
 #include "plan/opening.h"
 #include "plan/rules.h"
+#include "plan/step_tables.h"
 
-enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
+enum task_kind {
+    TASK_POST,
+    TASK_STATEMENT,
+    TASK_ACCRUAL,
+    TASK_CLOSE,
+    TASK_FEES,
+    TASK_STEP /* of the user's */
+};
 
 struct batch;  /* a plan that is run; see batch/batch.h */
 struct effect; /* what a task has done; see batch/effect.h */
@@ -25,9 +33,16 @@ struct task {
     uint32_t seq;          /* its number in the planned order; see also plan_late_seq() */
     uint32_t subject;      /* a transaction; of a rollup: a group */
     uint32_t month;        /* of a rollup: year * 12 + (0 to 11) */
-    uint32_t member; /* of a part of a rollup: the only client that it is for; else NO_INDEX */
+    uint32_t member; /* of a part of a rollup: the only client that it is for, or the house lane:
+                        see plan_is_group_part(); else NO_INDEX */
+    uint16_t step;   /* of a rollup: which of the month-end steps it is */
     uint8_t kind;
     uint8_t outcome; /* see batch/effect.h */
+};
+
+/* A place in the planned order for the trial balance of a month: behind the task `after_seq`. */
+struct trial_place {
+    uint32_t month, after_seq;
 };
 
 struct plan {
@@ -38,8 +53,11 @@ struct plan {
     struct book book;
     struct rules rules;
     struct clients clients;
+    struct step_tables step_tables;
     struct task *tasks;
     size_t task_count;
+    struct trial_place *trials; /* in the planned order */
+    size_t trial_count;
     size_t left_out_count; /* transactions after rules.until */
     uint32_t retry_day;    /* of deferred transactions; 0: the last day of the batch */
     char digest[SHA256_TEXT_SIZE];
@@ -66,6 +84,23 @@ bool plan_check_folders(const struct plan *plan, struct problem *problem);
 static inline uint32_t plan_house_lane(const struct plan *plan)
 {
     return (uint32_t)plan->clients.count;
+}
+
+/* Returns the rule of a user's step; NULL if the task is something else. */
+static inline const struct user_step *plan_user_step(const struct plan *plan,
+                                                     const struct task *task)
+{
+    return task->kind == TASK_STEP ? plan->rules.steps.items[task->step].user : NULL;
+}
+
+/*
+ * Returns true if a part of a user's step is the call of its `group`. Such a part has the house
+ * lane as its member, but does not claim it: it needs the contributions of all clients, and no
+ * lane.
+ */
+static inline bool plan_is_group_part(const struct plan *plan, const struct task *task)
+{
+    return task->kind == TASK_STEP && task->member == plan_house_lane(plan);
 }
 
 /* Finds the lanes of a task, each once. */
@@ -101,14 +136,17 @@ static inline uint32_t plan_early_seq(const struct plan *plan, const struct task
 
 /*
  * Returns the day of a task. Of a rollup it is the last day of its month; of a late one, the last
- * day of the plan's last month, so that days are in the order of seq.
+ * day of the plan, so that days are in the order of seq.
  */
 uint32_t plan_date(const struct plan *plan, const struct task *task);
 
 /* Returns the last day of the plan. */
 uint32_t plan_last_day(const struct plan *plan);
 
-/* Returns the name of a kind of task: post, statement, accrual or close. */
+/* Returns the month of a run that is not over, and so has no month-end; 0: there is none. */
+uint32_t plan_open_month(const struct plan *plan);
+
+/* Returns the name of a kind of task: post, statement, accrual, close, fees or step. */
 const char *task_kind_word(enum task_kind kind);
 
 #endif

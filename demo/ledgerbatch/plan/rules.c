@@ -1,138 +1,102 @@
 /* Owns the rules of a run, and the digest of rules and input. */
 #include "plan/rules.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/syntax.h"
 #include "memory.h"
 
 /* To be raised when a new version gets another result from the same input and rules. */
-#define RULES_VERSION "ledgerbatch 1"
+#define RULES_VERSION "ledgerbatch 2"
 
 void rules_init(struct rules *rules)
 {
-    *rules = (struct rules){ .client_depth = 1, .accrual_accounts = RULES_ACCRUAL_ACCOUNTS };
+    *rules = (struct rules){ .client_depth = 1 };
 }
 
 void rules_fini(struct rules *rules)
 {
-    free(rules->commutative.items);
-    free(rules->no_overdraft.items);
+    patterns_fini(&rules->commutative);
+    patterns_fini(&rules->no_overdraft);
+    month_end_steps_fini(&rules->steps);
+    for (size_t i = 0; i < rules->text_count; i++) {
+        free(rules->texts[i]);
+    }
+    free(rules->texts);
     rules_init(rules);
 }
 
-void patterns_add(struct patterns *patterns, const char *pattern)
+const char *rules_keep_text(struct rules *rules, struct slice text)
 {
-    patterns->items = memory_grow(patterns->items, &patterns->capacity, patterns->count + 1,
-                                  sizeof *patterns->items);
-    patterns->items[patterns->count++] = pattern;
+    char *copy = memory_zeroed(text.size + 1, 1);
+    memcpy(copy, text.data, text.size);
+    rules->texts = memory_grow(rules->texts, &rules->text_capacity, rules->text_count + 1,
+                               sizeof *rules->texts);
+    rules->texts[rules->text_count++] = copy;
+    return copy;
 }
 
-bool patterns_match(const struct patterns *patterns, struct slice name)
+bool rules_read_client_by(struct rules *rules, const char *text)
 {
-    if (patterns->count == 0) {
+    static const char *const words[] = {
+        [CLIENT_BY_DEPTH] = "depth", [CLIENT_BY_FILE] = "file", [CLIENT_BY_PAYEE] = "payee"
+    };
+    static const char tag[] = "tag:";
+    const size_t size = sizeof tag - 1;
+    rules->clients = (struct journal_clients){ .by = CLIENT_BY_DEPTH };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            rules->clients.by = (enum client_by)i;
+            return true;
+        }
+    }
+    if (strncmp(text, tag, size) != 0 || text[size] == 0 || strpbrk(text + size, " \t:,;")) {
         return false;
     }
-    char *text = memory_zeroed(name.size + 1, 1);
-    memcpy(text, name.data, name.size);
-    bool matches = false;
-    for (size_t i = 0; i < patterns->count && !matches; i++) {
-        matches = fnmatch(patterns->items[i], text, 0) == 0;
-    }
-    free(text);
-    return matches;
+    rules->clients = (struct journal_clients){ .by = CLIENT_BY_TAG, .tag = text + size };
+    return true;
 }
 
-static const char *read_rate(struct rules *rules, struct slice text)
+bool rules_accrue(const struct rules *rules)
 {
-    const char *at = text.data;
-    const char *end = text.data + text.size;
-    if (number_read(&at, end, &rules->rate_units, &rules->rate_scale) != NUMBER_OK || at != end) {
-        return "accrual takes a rate a year as a decimal, as in accrual=0.015";
+    bool found = false;
+    for (size_t i = 0; !found && i < rules->steps.count; i++) {
+        found = rules->steps.items[i].kind == MONTH_END_ACCRUAL;
     }
-    return NULL;
+    return found;
 }
 
-const char *rules_read_monthly(struct rules *rules, const char *text)
+void rules_complete(struct rules *rules)
 {
-    static const char accrual[] = "accrual=";
-    for (;;) {
-        struct slice word = { text, strcspn(text, ",") };
-        bool *chosen = NULL;
-        if (slice_equal(word, slice_of("statement"))) {
-            chosen = &rules->statement;
-        } else if (slice_equal(word, slice_of("close"))) {
-            chosen = &rules->close;
-        } else if (slice_equal(word, slice_of("trial-balance"))) {
-            chosen = &rules->trial_balance;
-        } else if (word.size > sizeof accrual - 1 &&
-                   memcmp(text, accrual, sizeof accrual - 1) == 0) {
-            chosen = &rules->accrual;
-            size_t skip = sizeof accrual - 1;
-            const char *wrong = read_rate(rules, (struct slice){ text + skip, word.size - skip });
-            if (wrong) {
-                return wrong;
-            }
-        } else {
-            return "--monthly takes statement, accrual=RATE, close and trial-balance, with commas "
-                   "between";
+    for (size_t i = 0; i < rules->steps.count; i++) {
+        struct month_end_step *step = &rules->steps.items[i];
+        if (step->kind == MONTH_END_ACCRUAL && step->accounts.count == 0) {
+            patterns_add(&step->accounts, rules->accrual_accounts ? rules->accrual_accounts
+                                                                  : RULES_ACCRUAL_ACCOUNTS);
         }
-        if (*chosen) {
-            return "--monthly names a step twice";
-        }
-        *chosen = true;
-        if (text[word.size] == 0) {
-            return NULL;
-        }
-        text += word.size + 1;
-    }
-}
-
-static void hash_number(struct sha256 *hash, uint64_t number)
-{
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(number >> (8 * i));
-    }
-    sha256_update(hash, bytes, sizeof bytes);
-}
-
-/* Hashes the length first, so that different lists of texts are different input of the hash. */
-static void hash_text(struct sha256 *hash, const char *text)
-{
-    hash_number(hash, strlen(text));
-    sha256_update(hash, text, strlen(text));
-}
-
-static void hash_patterns(struct sha256 *hash, const struct patterns *patterns)
-{
-    hash_number(hash, patterns->count);
-    for (size_t i = 0; i < patterns->count; i++) {
-        hash_text(hash, patterns->items[i]);
     }
 }
 
 static void hash_rules(struct sha256 *hash, const struct rules *rules)
 {
-    hash_text(hash, RULES_VERSION);
-    hash_number(hash, rules->csv);
-    hash_number(hash, rules->client_depth);
-    hash_patterns(hash, &rules->commutative);
-    hash_patterns(hash, &rules->no_overdraft);
-    hash_number(hash, (uint64_t)rules->statement | (uint64_t)rules->accrual << 1 |
-                          (uint64_t)rules->close << 2 | (uint64_t)rules->trial_balance << 3);
-    if (rules->until != 0) {
-        hash_text(hash, "until");
-        hash_number(hash, rules->until);
+    sha256_add_text(hash, RULES_VERSION);
+    sha256_add_number(hash, rules->csv);
+    sha256_add_number(hash, rules->client_depth);
+    patterns_hash(&rules->commutative, hash);
+    patterns_hash(&rules->no_overdraft, hash);
+    month_end_steps_hash(&rules->steps, hash);
+    if (rules->unique_codes) {
+        sha256_add_text(hash, "unique codes");
     }
-    if (rules->accrual) {
-        struct decimal rate = { rules->rate_units, rules->rate_scale };
-        decimal_trim(&rate);
-        hash_text(hash, rules->accrual_accounts);
-        hash_number(hash, (uint64_t)rate.units);
-        hash_number(hash, rate.scale);
+    sha256_add_number(hash, rules->ends_month);
+    if (rules->clients.by != CLIENT_BY_DEPTH) {
+        sha256_add_text(hash, "client-by");
+        sha256_add_number(hash, rules->clients.by);
+        sha256_add_text(hash, rules->clients.tag ? rules->clients.tag : "");
+    }
+    if (rules->until != 0) {
+        sha256_add_text(hash, "until");
+        sha256_add_number(hash, rules->until);
     }
 }
 
@@ -144,11 +108,25 @@ void rules_digest(const struct rules *rules, struct book *book, uint32_t day,
     sha256_init(&hash);
     hash_rules(&hash, rules);
     for (size_t i = 0; i < book->sources.count; i++) {
-        hash_number(&hash, book->sources.items[i]->size);
+        sha256_add_number(&hash, book->sources.items[i]->size);
         sha256_update(&hash, book->sources.items[i]->digest, SHA256_SIZE);
     }
+    /* The names of files count only if they are those of clients. */
+    for (size_t i = 0; i < book->file_clients.count; i++) {
+        struct slice name = book->file_clients.items[i];
+        sha256_add_number(&hash, name.size);
+        sha256_update(&hash, name.data, name.size);
+    }
     if (day != 0) {
-        hash_number(&hash, day);
+        sha256_add_number(&hash, day);
+    }
+    if (book->rejects.count > 0) {
+        sha256_add_text(&hash, "rejects");
+        sha256_add_number(&hash, book->rejects.count);
+    }
+    for (size_t i = 0; i < book->rejects.count; i++) {
+        sha256_add_number(&hash, book->rejects.items[i].source);
+        sha256_add_number(&hash, book->rejects.items[i].line);
     }
     sha256_finish_text(&hash, digest);
 }
