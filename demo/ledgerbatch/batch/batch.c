@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "batch/effect.h"
+#include "batch/step_run.h"
 #include "memory.h"
 
 bool batch_init(struct batch *batch, struct plan *plan, bool defers, struct problem *problem)
@@ -15,6 +16,7 @@ bool batch_init(struct batch *batch, struct plan *plan, bool defers, struct prob
         return false;
     }
     deferral_init(&batch->deferral, plan, defers);
+    month_tally_init(&batch->tally, plan);
     batch->balances = memory_zeroed(plan->clients.cell_count, sizeof *batch->balances);
     batch->before = memory_zeroed(plan->clients.cell_count, sizeof *batch->before);
     batch->after = memory_zeroed(plan->book.posting_count, sizeof *batch->after);
@@ -30,8 +32,10 @@ void batch_fini(struct batch *batch)
     free(batch->before);
     free(batch->after);
     free(batch->broken_cells);
+    step_gatherings_free(batch);
     effect_drop(batch->plan->tasks, batch->plan->task_count);
     deferral_fini(&batch->deferral);
+    month_tally_fini(&batch->tally);
     quarantine_fini(&batch->quarantine);
 }
 

@@ -10,8 +10,11 @@
 #include <stdatomic.h>
 
 #include "batch/deferral.h"
+#include "batch/month_tally.h"
 #include "batch/quarantine.h"
 #include "plan/plan.h"
+
+struct gathering;
 
 struct batch {
     const struct plan *plan;
@@ -20,8 +23,12 @@ struct batch {
     int64_t *after;    /* by posting: the balance of its cell after it */
     struct quarantine quarantine;
     struct deferral deferral;
-    unsigned task_wait_us; /* how long each task waits first: --task-wait-us */
-    bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none do */
+    struct month_tally tally;
+    unsigned task_wait_us;        /* how long each task waits first: --task-wait-us */
+    bool *broken_cells;           /* by cell: transactions that touch it fail; NULL: none do */
+    bool calls_steps_twice;       /* user's steps, to find out whether they are deterministic */
+    struct gathering *gatherings; /* by seq; see batch/step_run.h */
+    size_t gathering_count, gathering_capacity;
     atomic_size_t done_count;
 };
 

@@ -3,6 +3,7 @@
 
 #include "batch/month_end.h"
 #include "batch/post.h"
+#include "batch/step_run.h"
 
 static int run_kind(struct batch *batch, struct task *task, struct lane_list *missing)
 {
@@ -15,6 +16,10 @@ static int run_kind(struct batch *batch, struct task *task, struct lane_list *mi
         return month_end_accrual(batch, task, missing);
     case TASK_CLOSE:
         return month_end_close(batch, task, missing);
+    case TASK_FEES:
+        return month_end_fees(batch, task, missing);
+    case TASK_STEP:
+        return step_run(batch, task);
     }
     return BATCH_FAILED;
 }

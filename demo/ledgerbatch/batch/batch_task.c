@@ -8,6 +8,7 @@
 #include "batch/batch_run.h"
 #include "batch/cut.h"
 #include "batch/effect.h"
+#include "batch/step_run.h"
 
 /* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
 static void wait_first(const struct batch *batch)
@@ -41,6 +42,25 @@ static void count_done(struct batch *batch)
     atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
 }
 
+/*
+ * Calls the `group` of a step that an earlier run has left undone in part. The key of the step is
+ * shared by its other parts. This part has it after them, or not at all if one has failed. A part
+ * that is held for another reason leaves its client without a contribution.
+ */
+static int run_group_part(struct batch *batch, lanepool_run *run, struct task *part)
+{
+    lanepool_key key = lanepool_key_id(batch_step_key(batch->plan, part));
+    if (!lanepool_run_holds(run, key) || !step_gathering_is_whole(batch, part->seq)) {
+        return 0;
+    }
+    if (step_run(batch, part) != 0) {
+        quarantine_fail(&batch->quarantine, part);
+        return 0; /* no lane waits for it, so none is held */
+    }
+    lanepool_run_set_record(run, part);
+    return 0;
+}
+
 int batch_task(lanepool_run *run, void *context)
 {
     struct task *task = context;
@@ -48,6 +68,9 @@ int batch_task(lanepool_run *run, void *context)
     struct lane_list missing = { 0 };
     if (batch->task_wait_us > 0) {
         wait_first(batch);
+    }
+    if (plan_is_group_part(batch->plan, task)) {
+        return run_group_part(batch, run, task);
     }
     find_missing(batch, task, run, &missing);
     int code = batch_run(batch, task, &missing);
@@ -77,8 +100,10 @@ int batch_visit(lanepool_run *run, void *context, size_t index)
 int batch_cut(lanepool_run *run, void *context)
 {
     struct cut *cut = context;
-    (void)run;
-    cut_end(cut);
+    struct task *group_part = cut_end(cut);
+    if (group_part) {
+        lanepool_run_set_record(run, group_part);
+    }
     count_done(cut->task->batch);
     return 0;
 }

@@ -24,6 +24,15 @@ int batch_cut(lanepool_run *run, void *context);
 void batch_cut_cancelled(void *context, lanepool_status why);
 void batch_cut_release(void *context);
 
+/*
+ * The key of a user's step: the parts that make up for it claim this, too, shared; and the part
+ * that calls its `group`, alone. The keys below are those of lanes and of groups.
+ */
+static inline uint64_t batch_step_key(const struct plan *plan, const struct task *task)
+{
+    return (uint64_t)plan_house_lane(plan) + 1 + plan->clients.group_count + task->seq;
+}
+
 /* The function of a task that holds a lane because of a failure in an earlier run. */
 int batch_hold(lanepool_run *run, void *context);
 

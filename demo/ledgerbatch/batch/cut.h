@@ -17,7 +17,9 @@
 struct visit {
     struct task part; /* must be first; its effect names the cut */
     bool is_done;
-    bool is_written; /* of the committer, as all below */
+    struct buffer contribution; /* to a user's step: a copy that outlives the effect of the part */
+    bool is_written;            /* of the committer, as all below */
+    bool is_stored;             /* the store has the contribution */
 };
 
 struct cut {
@@ -26,8 +28,10 @@ struct cut {
     bool is_listed;          /* the store lists the clients that are not written as missing */
     bool is_touched;         /* it has visits in the commit that is being made */
     size_t unwritten_count;
-    size_t count;
-    struct visit visits[]; /* one for each lane of the rollup, in the order of plan_lanes() */
+    size_t visit_count;    /* the lanes of the rollup */
+    size_t count;          /* of parts: one more if it is a step with a `group` */
+    struct visit visits[]; /* one for each lane of the rollup, in the order of plan_lanes(); then
+                              the call of `group` */
 };
 
 /* Makes a cut of a rollup. */
@@ -36,7 +40,10 @@ struct cut *cut_create(const struct task *task);
 void cut_destroy(struct cut *cut);
 /* Does a visit. Returns 0, or BATCH_FAILED: then its client is held. */
 int cut_visit(struct cut *cut, size_t number);
-/* Records the clients that were left out because they are held. */
-void cut_end(struct cut *cut);
+/*
+ * Records the clients that were left out because they are held. If there are none, calls the
+ * `group` of a user's step, and returns the part to write; otherwise NULL.
+ */
+struct task *cut_end(struct cut *cut);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Deferring: --on-failure defer. A transaction that fails is skipped, and the client that it failed
- * for is held. Each later transaction of a held client is skipped at its place, too. All others go
- * on. Skipped transactions are posted at a retry.
+ * for is held. Each later transaction of a held client is skipped at its place, too. All others
+ * are posted. Skipped transactions are posted at a retry.
  *
  * No lane waits. Only transactions that claim a client access its entries here, so the result is
  * that of a serial run.

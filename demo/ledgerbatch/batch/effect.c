@@ -21,6 +21,8 @@ void effect_destroy(struct effect *effect)
 {
     if (effect) {
         free(effect->missing.items);
+        buffer_fini(&effect->contribution);
+        buffer_fini(&effect->report);
         free(effect->entries);
         free(effect);
     }

@@ -1,5 +1,5 @@
 /*
- * Effects: what tasks have done, for the committer to write. A task that has done its work has an
+ * Effects: the results of tasks, which the committer writes. A task that has done its work has an
  * outcome, and an effect if there is more to say.
  *
  * The effect belongs to the task. The committer drops it when it has written it. After a failed
@@ -8,6 +8,7 @@
 #ifndef LEDGERBATCH_BATCH_EFFECT_H
 #define LEDGERBATCH_BATCH_EFFECT_H
 
+#include "base/buffer.h"
 #include "plan/plan.h"
 
 /* The part of an effect that concerns one cell. */
@@ -15,7 +16,7 @@ struct effect_entry {
     uint32_t cell;
     uint32_t number; /* of a posting: its number among all possible postings of the whole rollup */
     int64_t amount;  /* the amount of the posting; 0 in a statement */
-    int64_t balance; /* after the posting */
+    int64_t balance; /* after the posting; of a house account: 0 */
 };
 
 enum outcome {
@@ -32,8 +33,10 @@ enum outcome {
 struct cut;
 
 struct effect {
-    struct cut *cut;          /* of a visit: its cut; else NULL */
-    struct lane_list missing; /* clients that a rollup was done without */
+    struct cut *cut;            /* of a visit: its cut; else NULL */
+    struct lane_list missing;   /* clients that a rollup was done without */
+    struct buffer contribution; /* of a visit of a user's step */
+    struct buffer report;       /* of a user's step that has called its `group` */
     struct effect_entry *entries;
     size_t count, capacity;
 };

@@ -11,6 +11,7 @@
 int month_end_statement(struct batch *batch, struct task *task, struct lane_list *missing);
 int month_end_accrual(struct batch *batch, struct task *task, struct lane_list *missing);
 int month_end_close(struct batch *batch, struct task *task, struct lane_list *missing);
+int month_end_fees(struct batch *batch, struct task *task, struct lane_list *missing);
 
 /* Records that a rollup has failed because clients are missing. */
 void month_end_fail(struct task *task, struct lane_list *missing);

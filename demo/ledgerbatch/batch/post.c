@@ -9,6 +9,7 @@ struct poster {
     const struct posting *postings;
     int64_t *after; /* by posting: the balance after it */
     uint32_t count;
+    uint32_t date; /* the day that it is booked on */
 };
 
 static const struct client_cell *posting_cell(const struct poster *poster, uint32_t index)
@@ -22,6 +23,8 @@ static void take_back(const struct poster *poster, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         if (posting_cell(poster, i)->client != NO_INDEX) {
             poster->batch->balances[poster->postings[i].cell] -= poster->postings[i].amount;
+            month_tally_count_posting(&poster->batch->tally, poster->postings[i].cell, poster->date,
+                                      -1);
         }
     }
 }
@@ -44,6 +47,8 @@ static bool apply_postings(const struct poster *poster)
                        "the balance of %.*s has too many digits", SLICE_ARGUMENTS(name));
             return false;
         }
+        month_tally_end_balance(&poster->batch->tally, posting->cell, *balance, poster->date);
+        month_tally_count_posting(&poster->batch->tally, posting->cell, poster->date, 1);
         *balance = sum;
         poster->after[i] = sum;
     }
@@ -120,9 +125,12 @@ int post_transaction(struct batch *batch, struct task *task)
 {
     const struct book *book = &batch->plan->book;
     const struct transaction *transaction = &book->transactions[task->subject];
-    struct poster poster = { batch, task, &book->postings[transaction->first_posting],
+    struct poster poster = { batch,
+                             task,
+                             &book->postings[transaction->first_posting],
                              &batch->after[transaction->first_posting],
-                             transaction->posting_count };
+                             transaction->posting_count,
+                             plan_date(batch->plan, task) };
     if ((batch->broken_cells && fail_if_broken(&poster)) || !apply_postings(&poster)) {
         return BATCH_FAILED;
     }

@@ -161,7 +161,11 @@ static enum verdict find_verdict(const struct quarantine *quarantine, const stru
     if (!is_regular(quarantine, task) || holder_count == count_lanes(quarantine->plan, task)) {
         return VERDICT_PASS;
     }
-    if (task->kind == TASK_POST) {
+    /* A blocking step has its clients at the same time, as a transaction has. */
+    const struct user_step *user = plan_user_step(quarantine->plan, task);
+    bool is_blocking = user && user_step_is_blocking(user);
+    if (task->kind == TASK_POST ||
+        (is_blocking && quarantine->on_quarantine == ON_QUARANTINE_EXCLUDE)) {
         return VERDICT_HOLD;
     }
     switch (quarantine->on_quarantine) {
