@@ -13,7 +13,7 @@ uint32_t book_account(struct book *book, struct slice name, uint32_t source, uin
     if (number == known) {
         book->accounts =
             memory_grow(book->accounts, &book->account_capacity, known + 1, sizeof *book->accounts);
-        book->accounts[number] = (struct account){ false, source, line };
+        book->accounts[number] = (struct account){ .source = source, .line = line };
     }
     return number;
 }
@@ -118,6 +118,37 @@ void book_add_group_tag(struct book *book, struct group_tag tag)
     book->group_tags[book->group_tag_count++] = tag;
 }
 
+void book_add_price(struct book *book, uint32_t commodity, uint32_t date, struct money price)
+{
+    book->prices = memory_grow(book->prices, &book->price_capacity, book->price_count + 1,
+                               sizeof *book->prices);
+    book->prices[book->price_count] =
+        (struct market_price){ commodity, date, (uint32_t)book->price_count, price };
+    book->price_count++;
+}
+
+static int compare_prices(const void *left, const void *right)
+{
+    const struct market_price *a = left;
+    const struct market_price *b = right;
+    uint32_t keys[][2] = { { a->commodity, b->commodity },
+                           { a->price.commodity, b->price.commodity },
+                           { a->date, b->date },
+                           { a->number, b->number } };
+    size_t i = 0;
+    while (i < 3 && keys[i][0] == keys[i][1]) {
+        i++;
+    }
+    return (keys[i][0] > keys[i][1]) - (keys[i][0] < keys[i][1]);
+}
+
+void book_sort_prices(struct book *book)
+{
+    if (book->price_count > 0) {
+        qsort(book->prices, book->price_count, sizeof *book->prices, compare_prices);
+    }
+}
+
 void book_add_remainder(struct book *book, struct remainder remainder)
 {
     book->remainders = memory_grow(book->remainders, &book->remainder_capacity,
@@ -159,8 +190,11 @@ void book_fini(struct book *book)
 {
     sources_fini(&book->sources);
     faults_fini(&book->faults);
+    rejects_fini(&book->rejects);
     names_fini(&book->account_names);
     names_fini(&book->commodity_names);
+    names_fini(&book->ended_aliases);
+    names_fini(&book->file_clients);
     free(book->accounts);
     free(book->commodities);
     free(book->cells);
@@ -171,5 +205,19 @@ void book_fini(struct book *book)
     free(book->order);
     free(book->group_tags);
     free(book->remainders);
+    free(book->prices);
     *book = (struct book){ 0 };
+}
+
+void book_restart(struct book *book)
+{
+    struct sources sources = book->sources;
+    struct rejects rejects = book->rejects;
+    book->sources = (struct sources){ 0 };
+    book->rejects = (struct rejects){ 0 };
+    book_fini(book);
+    book->sources = sources;
+    book->rejects = rejects;
+    sources_restart(&book->sources);
+    rejects_restart(&book->rejects);
 }

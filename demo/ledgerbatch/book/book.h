@@ -18,14 +18,16 @@
 #include "base/names.h"
 #include "base/slice.h"
 #include "book/faults.h"
+#include "book/rejects.h"
 #include "book/sources.h"
 #include "problem.h"
 
 #define NO_INDEX UINT32_MAX
 
 enum posting_flags {
-    POSTING_ELIDED = 1,  /* has no amount; until it is filled in, `cell` is the account */
-    POSTING_ASSIGNED = 2 /* has only "= AMOUNT"; plan/check_book.c computes the amount */
+    POSTING_ELIDED = 1,   /* has no amount; until it is filled in, `cell` is the account */
+    POSTING_ASSIGNED = 2, /* has only "= AMOUNT"; plan/check_book.c computes the amount */
+    POSTING_BRACKETED = 4 /* [ACCOUNT]: such postings balance among themselves */
 };
 
 /* The amount has the scale that was read; after the check, the commodity's storage scale. */
@@ -63,22 +65,25 @@ struct transaction {
     uint32_t first_posting, posting_count;
     uint32_t line;
     uint32_t source;
-    uint32_t deferred_seq, value_date; /* if it was deferred in an earlier batch; else 0 */
-    uint32_t reversed_seq;             /* the posted transaction that it takes back; or 0 */
-    const char *skip_reason;           /* why it is not posted, as an operator says; or NULL */
-    char status;                       /* '*', '!' or 0 */
-    bool has_code, has_assigned;
+    uint32_t deferred_seq;   /* if it was deferred in an earlier batch; else 0 */
+    uint32_t value_date;     /* the date that it is about, if it is booked later; else 0 */
+    uint32_t reversed_seq;   /* the posted transaction that it takes back; or 0 */
+    const char *skip_reason; /* why it is not posted, as an operator says; or NULL */
+    char status;             /* '*', '!' or 0 */
+    bool has_code, has_assigned, has_bracketed;
 };
 
 struct account {
-    bool has_cells;        /* false: it is only declared */
-    uint32_t source, line; /* of its first use */
+    bool has_cells;                /* false: it is only declared */
+    bool has_plain, has_bracketed; /* postings of the input without, and with square brackets */
+    uint32_t source, line;         /* of its first use */
 };
 
 struct commodity {
     uint8_t scale;         /* the most decimals in the input; at least as many are shown */
     uint8_t storage_scale; /* enough for every exact amount; at least scale */
     bool symbol_first, spaced, seen;
+    bool has_points, has_commas; /* the input writes decimals, or groups, in this way */
 };
 
 struct cell {
@@ -89,6 +94,13 @@ struct cell {
 struct group_tag {
     struct slice group;
     uint32_t account, source, line;
+};
+
+/* A `P` directive: the price of one of a commodity from a date on. */
+struct market_price {
+    uint32_t commodity, date;
+    uint32_t number; /* among all in the order of reading: of equal dates, the last one holds */
+    struct money price;
 };
 
 /*
@@ -103,7 +115,10 @@ struct remainder {
 struct book {
     struct sources sources;
     struct faults faults;
+    struct rejects rejects;
     struct names account_names, commodity_names;
+    struct names ended_aliases; /* of files that are read; ledger still reads them */
+    struct names file_clients;  /* if each file is of a client: their names, in order */
     struct account *accounts;
     struct commodity *commodities;
     struct cell *cells;
@@ -114,6 +129,8 @@ struct book {
     uint32_t *order; /* transactions by date, then in the order of reading */
     struct group_tag *group_tags;
     struct remainder *remainders;
+    struct market_price *prices; /* as read; see book_sort_prices() */
+    size_t price_count, price_capacity;
     size_t remainder_count, remainder_capacity;
     size_t cell_count, posting_count, extra_count, transaction_count, group_tag_count;
     size_t account_capacity, commodity_capacity, cell_capacity, posting_capacity, extra_capacity,
@@ -121,6 +138,9 @@ struct book {
 };
 
 void book_fini(struct book *book);
+
+/* Empties the book, so that the same input can be read again without what is rejected. */
+void book_restart(struct book *book);
 
 /* These return the number of a name, and add the name if it is new. */
 uint32_t book_account(struct book *book, struct slice name, uint32_t source, uint32_t line);
@@ -140,6 +160,10 @@ struct transaction *book_add_transaction(struct book *book);
 /* Adds an empty extra and returns its index. */
 uint32_t book_add_extra(struct book *book);
 void book_add_group_tag(struct book *book, struct group_tag tag);
+/* Adds a price behind all others. */
+void book_add_price(struct book *book, uint32_t commodity, uint32_t date, struct money price);
+/* Sorts the prices by commodity, by the commodity that they are in, by date, and as read. */
+void book_sort_prices(struct book *book);
 void book_add_remainder(struct book *book, struct remainder remainder);
 
 /* Takes the decimals of an amount into account for the scales of its commodity. */
@@ -153,6 +177,12 @@ static inline struct slice book_account_name(const struct book *book, uint32_t a
 static inline struct slice book_symbol(const struct book *book, uint32_t commodity)
 {
     return book->commodity_names.items[commodity];
+}
+
+/* Amounts without a commodity have one whose symbol is empty. */
+static inline bool book_is_nameless(const struct book *book, uint32_t commodity)
+{
+    return book->commodity_names.items[commodity].size == 0;
 }
 
 /* Sets an input problem as "FILE:LINE: message". Always returns false. */

@@ -17,8 +17,8 @@ struct faults {
 };
 
 /*
- * Takes a problem in the contents of a file. Returns true if the reader may go on; false if it is
- * another problem, or if there are FAULTS_MAX.
+ * Takes a problem in the contents of a file. Returns true if the reader may continue.
+ * Returns false for other problems, and for the last of FAULTS_MAX faults.
  */
 bool faults_take(struct faults *faults, const struct problem *problem);
 

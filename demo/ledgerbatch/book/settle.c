@@ -71,6 +71,7 @@ static bool add_posting(struct settler *settler, const struct book *book,
         settler->priced = true;
         sum = find_sum(settler, in);
     }
+    sum->has_cost = true;
     return decimal_add(&sum->total, cost);
 }
 
@@ -95,32 +96,50 @@ static bool sum_transaction(struct settler *settler, const struct book *book,
     return true;
 }
 
-static bool is_zero(const struct commodity_sum *sum)
+/* ledger does not round sums without a commodity. */
+static bool is_zero(const struct book *book, const struct commodity_sum *sum)
 {
-    return sum->is_written ? decimal_rounds_to_zero(sum->total, sum->written)
-                           : sum->total.units == 0;
+    bool is_rounded = sum->is_written && !book_is_nameless(book, sum->commodity);
+    return is_rounded ? decimal_rounds_to_zero(sum->total, sum->written) : sum->total.units == 0;
 }
 
-/* Two commodities without prices and with sums of opposite sign imply a price. */
-static bool implies_price(const struct settler *settler)
+/*
+ * Two commodities without prices and with sums of opposite sign imply a price. ledger implies none
+ * if amounts of one have no commodity. A zero without a commodity is no third one.
+ */
+static bool implies_price(const struct settler *settler, const struct book *book)
 {
-    return settler->count == 2 && !settler->priced &&
-           ((settler->sums[0].total.units < 0 && settler->sums[1].total.units > 0) ||
-            (settler->sums[0].total.units > 0 && settler->sums[1].total.units < 0));
+    const struct commodity_sum *found[2];
+    size_t count = 0;
+    for (size_t i = 0; i < settler->count && count <= 2; i++) {
+        const struct commodity_sum *sum = &settler->sums[i];
+        bool is_nameless = book_is_nameless(book, sum->commodity);
+        if (is_nameless && sum->total.units != 0) {
+            return false;
+        }
+        if (!is_nameless && count < 2) {
+            found[count] = sum;
+        }
+        count += !is_nameless;
+    }
+    return count == 2 && !settler->priced &&
+           ((found[0]->total.units < 0 && found[1]->total.units > 0) ||
+            (found[0]->total.units > 0 && found[1]->total.units < 0));
 }
 
+/* `what` does not balance. */
 static bool report_imbalance(const struct book *book, const struct transaction *transaction,
-                             struct commodity_sum sum, struct problem *problem)
+                             const char *what, struct commodity_sum sum, struct problem *problem)
 {
     struct slice symbol = book_symbol(book, sum.commodity);
+    const char *blank = symbol.size > 0 ? " " : "";
     char text[AMOUNT_TEXT_SIZE] = "something";
     decimal_trim(&sum.total);
     if (amount_fits(sum.total.units)) {
         text[amount_write(text, (int64_t)sum.total.units, sum.total.scale, 0)] = 0;
     }
     return book_problem(book, problem, transaction->source, transaction->line,
-                        "the transaction does not balance: %s %.*s is left over", text,
-                        SLICE_ARGUMENTS(symbol));
+                        "%s: %s%s%.*s is left over", what, text, blank, SLICE_ARGUMENTS(symbol));
 }
 
 static bool check_balance(const struct settler *settler, struct book *book, uint32_t transaction,
@@ -128,9 +147,10 @@ static bool check_balance(const struct settler *settler, struct book *book, uint
 {
     for (size_t i = 0; i < settler->count; i++) {
         const struct commodity_sum *sum = &settler->sums[i];
-        if (!is_zero(sum)) {
-            return implies_price(settler) ||
-                   report_imbalance(book, &book->transactions[transaction], *sum, problem);
+        if (!is_zero(book, sum)) {
+            return implies_price(settler, book) ||
+                   report_imbalance(book, &book->transactions[transaction],
+                                    "the transaction does not balance", *sum, problem);
         }
         if (sum->total.units != 0) {
             book_add_remainder(book, (struct remainder){ sum->total, transaction, sum->commodity });
@@ -148,21 +168,23 @@ static unsigned balancing_decimals(const struct commodity *commodity)
     return commodity->scale > 0 ? commodity->scale : commodity->storage_scale;
 }
 
-bool settle_remainders(const struct book *book, struct problem *problem)
+bool settle_remainders(struct book *book, struct problem *problem)
 {
-    for (size_t i = 0; i < book->remainder_count; i++) {
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < book->remainder_count; i++) {
         const struct remainder *left = &book->remainders[i];
         unsigned decimals = balancing_decimals(&book->commodities[left->commodity]);
         if (!decimal_rounds_to_zero(left->rest, decimals)) {
             struct slice symbol = book_symbol(book, left->commodity);
             const struct transaction *transaction = &book->transactions[left->transaction];
-            return book_problem(book, problem, transaction->source, transaction->line,
-                                "the transaction does not balance to %u decimals, which other "
-                                "postings of %.*s have",
-                                decimals, SLICE_ARGUMENTS(symbol));
+            book_problem(book, problem, transaction->source, transaction->line,
+                         "the transaction does not balance to %u decimals, which other "
+                         "postings of %.*s have",
+                         decimals, SLICE_ARGUMENTS(symbol));
+            goes_on = book_take_transaction(book, left->transaction, problem);
         }
     }
-    return true;
+    return goes_on && faults_none(&book->faults, problem);
 }
 
 /* Makes room for `more` postings after the elided one. Returns the new index of the elided one. */
@@ -213,13 +235,20 @@ static bool fill_elided(const struct settler *settler, struct book *book,
                         struct transaction *transaction, uint32_t elided, struct problem *problem)
 {
     uint32_t needed = 0;
+    uint32_t summed = 0;
     for (size_t i = 0; i < settler->count; i++) {
         needed += settler->sums[i].total.units != 0;
+        summed += settler->sums[i].has_cost;
     }
     struct posting written = book->postings[elided];
     if (settler->count == 0) {
         return book_problem(book, problem, transaction->source, written.line,
                             "nothing says what the missing amount is");
+    }
+    if (needed == 0 && summed > 1) {
+        return book_problem(book, problem, transaction->source, written.line,
+                            "ledger fills in no zero if there are several commodities: write the "
+                            "amount 0, or leave the posting out");
     }
     uint32_t at = make_room(book, transaction, elided, needed > 1 ? needed - 1 : 0);
     for (size_t i = 0; i < settler->count; i++) {
@@ -237,11 +266,60 @@ static bool fill_elided(const struct settler *settler, struct book *book,
     return true;
 }
 
+/* Sums up the postings with square brackets, or those without. */
+static bool sum_part(struct settler *settler, const struct book *book,
+                     const struct transaction *transaction, bool bracketed, struct problem *problem)
+{
+    clear_sums(settler);
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        const struct posting *posting = &book->postings[transaction->first_posting + i];
+        bool belongs = bracketed == ((posting->flags & POSTING_BRACKETED) != 0);
+        if (belongs && !(posting->flags & POSTING_ELIDED) && !add_posting(settler, book, posting)) {
+            return book_problem(book, problem, transaction->source, posting->line,
+                                "the sum of the transaction has too many digits");
+        }
+    }
+    return true;
+}
+
+/*
+ * hledger balances postings with and without square brackets apart from each other, ledger all
+ * together. They agree if one of the parts is exactly zero. The other one is that of the posting
+ * without an amount, if there is one.
+ */
+static bool check_brackets(struct settler *settler, const struct book *book,
+                           const struct transaction *transaction, struct problem *problem)
+{
+    bool checks_bracketed = true;
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        uint8_t flags = book->postings[transaction->first_posting + i].flags;
+        if (flags & POSTING_ELIDED && flags & POSTING_BRACKETED) {
+            checks_bracketed = false;
+        }
+    }
+    if (!sum_part(settler, book, transaction, checks_bracketed, problem)) {
+        return false;
+    }
+    for (size_t i = 0; i < settler->count; i++) {
+        if (settler->sums[i].total.units != 0) {
+            return report_imbalance(book, transaction,
+                                    checks_bracketed
+                                        ? "the postings in square brackets do not balance"
+                                        : "the postings without square brackets do not balance",
+                                    settler->sums[i], problem);
+        }
+    }
+    return true;
+}
+
 bool settle_transaction(struct settler *settler, struct book *book, uint32_t transaction,
                         struct problem *problem)
 {
     struct transaction *settled = &book->transactions[transaction];
     uint32_t elided;
+    if (settled->has_bracketed && !check_brackets(settler, book, settled, problem)) {
+        return false;
+    }
     if (!sum_transaction(settler, book, settled, true, &elided, problem)) {
         return false;
     }

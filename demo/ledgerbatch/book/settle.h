@@ -11,6 +11,7 @@ struct commodity_sum {
     uint32_t commodity;
     unsigned written; /* the most decimals of a posting */
     bool is_written;  /* false: the commodity is used in prices only */
+    bool has_cost;    /* false: all its amounts have prices */
     struct decimal total;
 };
 
@@ -19,7 +20,7 @@ struct commodity_sum {
  * decimals of all postings in a commodity, not only to those of the transaction. Both programs do
  * so when they read the posted journal.
  */
-bool settle_remainders(const struct book *book, struct problem *problem);
+bool settle_remainders(struct book *book, struct problem *problem);
 
 /* Memory that is reused from one transaction to the next. */
 struct settler {

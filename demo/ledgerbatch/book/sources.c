@@ -4,6 +4,7 @@
  */
 #include "book/sources.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,10 @@ static void start_digest(struct source *source)
     }
 }
 
-/* Refuses text that is not UTF-8, as ledger and hledger do. */
-static bool check_utf8(const struct source *source, struct problem *problem)
+/* Returns the place of the first byte that is not UTF-8, or the size. */
+static size_t find_no_utf8(const char *data, size_t size)
 {
-    const unsigned char *text = (const unsigned char *)source->data;
-    size_t size = source->size;
-    size_t line = 1;
+    const unsigned char *text = (const unsigned char *)data;
     for (size_t at = 0; at < size;) {
         uint64_t word;
         if (size - at >= 8) {
@@ -62,14 +61,30 @@ static bool check_utf8(const struct source *source, struct problem *problem)
             good = (text[at + i] & 0xc0) == 0x80;
         }
         if (!good) {
-            for (size_t i = 0; i < at; i++) {
-                line += text[i] == '\n';
-            }
-            return problem_set_place(problem, "%s:%lu: this is not UTF-8 text", source->name, line);
+            return at;
         }
         at += more + 1;
     }
-    return true;
+    return size;
+}
+
+bool sources_is_utf8(struct slice text)
+{
+    return find_no_utf8(text.data, text.size) == text.size;
+}
+
+/* Refuses text that is not UTF-8, as ledger and hledger do. */
+static bool check_utf8(const struct source *source, struct problem *problem)
+{
+    size_t wrong = find_no_utf8(source->data, source->size);
+    size_t line = 1;
+    if (wrong == source->size) {
+        return true;
+    }
+    for (size_t i = 0; i < wrong; i++) {
+        line += source->data[i] == '\n';
+    }
+    return problem_set_place(problem, "%s:%lu: this is not UTF-8 text", source->name, line);
 }
 
 struct source *sources_add(struct sources *sources, const char *name)
@@ -108,14 +123,109 @@ void sources_finish_digests(struct sources *sources)
     }
 }
 
-void sources_fini(struct sources *sources)
+char *source_add_text(struct source *source, size_t size)
+{
+    source->texts = memory_grow(source->texts, &source->text_capacity, source->text_count + 1,
+                                sizeof *source->texts);
+    source->texts[source->text_count] = memory_zeroed(size, 1);
+    return source->texts[source->text_count++];
+}
+
+static void free_texts(struct source *source)
+{
+    for (size_t i = 0; i < source->text_count; i++) {
+        free(source->texts[i]);
+    }
+    source->text_count = 0;
+}
+
+static void free_source(struct source *source)
+{
+    free_texts(source);
+    free(source->texts);
+    free(source->name);
+    free(source->data);
+    free(source);
+}
+
+/* Frees the files of an earlier reading that were not read again. */
+static void free_kept(struct sources *sources)
+{
+    for (size_t i = sources->kept_next; i < sources->kept_count; i++) {
+        free_source(sources->kept[i]);
+    }
+    free(sources->kept);
+    sources->kept = NULL;
+    sources->kept_count = 0;
+    sources->kept_next = 0;
+}
+
+struct source *sources_read_once(struct sources *sources, const char *name, enum source_namer namer,
+                                 struct problem *problem)
+{
+    if (sources->kept_next == sources->kept_count) {
+        struct source *source = sources_read(sources, name, namer, problem);
+        if (source) {
+            source->is_file = true;
+        }
+        return source;
+    }
+    struct source *source = sources->kept[sources->kept_next++];
+    sources->items =
+        memory_grow(sources->items, &sources->capacity, sources->count + 1, sizeof *sources->items);
+    sources->items[sources->count++] = source;
+    return source;
+}
+
+void sources_restart(struct sources *sources)
+{
+    sources_finish_digests(sources);
+    free_kept(sources);
+    sources->kept = memory_zeroed(sources->count, sizeof *sources->kept);
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = sources->items[i];
+        free_texts(source);
+        if (source->is_file) {
+            sources->kept[sources->kept_count++] = source;
+        } else {
+            free_source(source);
+        }
+    }
+    sources->count = 0;
+}
+
+void sources_drop_bytes(struct sources *sources)
 {
     sources_finish_digests(sources);
     for (size_t i = 0; i < sources->count; i++) {
-        free(sources->items[i]->name);
+        free_texts(sources->items[i]);
         free(sources->items[i]->data);
-        free(sources->items[i]);
+        sources->items[i]->data = NULL;
+    }
+}
+
+bool sources_set_include_root(struct sources *sources, const char *folder, struct problem *problem)
+{
+    sources->include_root = realpath(folder, NULL);
+    return sources->include_root ||
+           problem_set(problem, EXIT_CODE_INPUT, "--include-root %s: %s", folder, strerror(errno));
+}
+
+bool sources_may_include(const struct sources *sources, const char *path)
+{
+    const char *root = sources->include_root;
+    size_t size = root && strcmp(root, "/") != 0 ? strlen(root) : 0;
+    return size == 0 || (strncmp(path, root, size) == 0 && path[size] == '/');
+}
+
+void sources_fini(struct sources *sources)
+{
+    sources_finish_digests(sources);
+    free_kept(sources);
+    for (size_t i = 0; i < sources->count; i++) {
+        free_source(sources->items[i]);
     }
     free(sources->items);
+    free(sources->include_root);
     *sources = (struct sources){ 0 };
 }

@@ -1,6 +1,7 @@
 /* Owns the reading of input files into memory. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,6 +54,21 @@ static bool read_all(struct source *source, int file, enum source_namer namer,
     return true;
 }
 
+/* Checks that the file may be included. The input is not trusted. The file system
+ * is: its links do not change during the check. */
+static bool check_include_root(const struct sources *sources, const char *name,
+                               struct problem *problem)
+{
+    if (!sources->include_root) {
+        return true;
+    }
+    char *path = realpath(name, NULL);
+    bool may = !path || sources_may_include(sources, path); /* the reading says why there is none */
+    free(path);
+    return may || problem_set(problem, EXIT_CODE_IO, "%s: is not below %s (--include-root)", name,
+                              sources->include_root);
+}
+
 static bool load_source(struct source *source, enum source_namer namer, struct problem *problem)
 {
     bool is_standard_input = strcmp(source->name, "-") == 0;
@@ -71,6 +87,9 @@ static bool load_source(struct source *source, enum source_namer namer, struct p
 struct source *sources_read(struct sources *sources, const char *name, enum source_namer namer,
                             struct problem *problem)
 {
+    if (namer == SOURCE_INCLUDED && !check_include_root(sources, name, problem)) {
+        return NULL;
+    }
     struct source *source = sources_add(sources, name);
     return load_source(source, namer, problem) && sources_accept(source, problem) ? source : NULL;
 }

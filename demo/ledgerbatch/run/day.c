@@ -44,9 +44,10 @@ static bool go_on(struct opening *opening, struct store *store, const struct sto
 /* Checks the requests of a first day, which has no earlier one. */
 static bool check_requests(const struct opening_requests *requests, struct problem *problem)
 {
-    return (requests->skip_count == 0 && requests->reversal_count == 0) ||
+    return requests->skip_count + requests->reversal_count + requests->month_count == 0 ||
            problem_set(problem, EXIT_CODE_INPUT,
-                       "--skip and --reverse are about earlier days, and there are none");
+                       "--skip, --reverse and --backdated are about earlier days, and there are "
+                       "none");
 }
 
 bool day_open(struct opening *opening, struct store *store, const struct store_facts *last,

@@ -9,11 +9,14 @@
 #include "commit/committer.h"
 #include "commit/held_rows.h"
 #include "commit/name_rows.h"
-#include "inspect/inspect.h"
+#include "commit/step_rows.h"
+#include "commit/tally_rows.h"
 #include "memory.h"
-#include "plan/pattern_check.h"
 #include "publish/output.h"
 #include "run/day.h"
+#include "run/input.h"
+#include "run/rejects_file.h"
+#include "run/run_report.h"
 #include "run/submit.h"
 
 struct runner {
@@ -52,6 +55,7 @@ static bool resume_store(struct runner *runner, struct problem *problem)
 {
     return name_rows_check(runner->store, &runner->plan, problem) &&
            committer_load(&runner->committer, problem) &&
+           tally_rows_load(runner->store, &runner->batch, problem) &&
            leftovers_load(&runner->leftovers, runner->store, &runner->plan, &runner->batch,
                           runner->options->resumed.is_retry, problem) &&
            check_late_rollups(runner, problem) &&
@@ -69,11 +73,19 @@ static bool is_new(const struct runner *runner)
                                     : runner->last.state == STORE_EMPTY;
 }
 
+/* Writes the file of rejected input. That is durable before anything is posted. */
+static bool write_rejects(const struct runner *runner, struct problem *problem)
+{
+    return runner->options->is_check ||
+           rejects_file_write(runner->options->rejects, &runner->plan, problem);
+}
+
 /* Begins a new batch. One that follows another begins with its balances. */
 static bool begin_batch(struct runner *runner, struct problem *problem)
 {
     bool is_first = runner->last.state == STORE_EMPTY;
     return (is_first || batch_rows_check_files(runner->store, &runner->plan, problem)) &&
+           write_rejects(runner, problem) &&
            batch_rows_begin(runner->store, &runner->plan, problem) &&
            (is_first || resume_store(runner, problem));
 }
@@ -84,6 +96,10 @@ static bool check_digest(const struct runner *runner, struct problem *problem)
         return true;
     }
     uint32_t day = runner->plan.opening.day;
+    if (!step_rows_check(runner->store, &runner->plan, runner->last.number,
+                         runner->options->database, problem)) {
+        return false;
+    }
     return runner->plan.has_opening
                ? problem_set(problem, EXIT_CODE_OTHER,
                              "%s: the day %04u-%02u-%02u has other input or rules",
@@ -163,20 +179,16 @@ static bool write_outputs(struct runner *runner, bool is_partial, struct problem
                                       .day = plan->opening.day,
                                       .first_month = plan->first_month,
                                       .end_month = plan->end_month,
-                                      .statements = plan->rules.statement,
+                                      .statements = month_end_steps_find(&plan->rules.steps,
+                                                                         MONTH_END_STATEMENT),
                                       .statement_files = runner->options->statement_files,
-                                      .trial_balances = plan->rules.trial_balance,
+                                      .trials = plan->trials,
+                                      .trial_count = plan->trial_count,
                                       .is_partial = is_partial,
                                       .places = { find_input_line, &runner->plan } };
     return runner->options->folder
                ? output_write(runner->store, &options, &runner->report, problem)
                : output_report(runner->store, is_partial, "held", &runner->report, problem);
-}
-
-/* Returns how many transactions are still deferred, those of earlier batches too. */
-static size_t count_deferred(const struct runner *runner)
-{
-    return runner->report.counts[TOTAL_DEFERRED] + runner->report.carried;
 }
 
 /* A day does without the index: to keep it up to date would cost more with each day. */
@@ -215,7 +227,8 @@ static bool finish_store(struct runner *runner, struct problem *problem)
         write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
         store_clear_held(runner->store, problem) && put_outputs(runner, problem) &&
         index_postings(runner, problem) &&
-        store_set_state(runner->store, count_deferred(runner) > 0 ? STORE_CLOSED : STORE_FINISHED,
+        store_set_state(runner->store,
+                        run_report_deferred(&runner->report) > 0 ? STORE_CLOSED : STORE_FINISHED,
                         problem) &&
         store_commit(runner->store, problem);
     if (!finished) {
@@ -233,21 +246,10 @@ static size_t count_held_lanes(const struct runner *runner)
     return count;
 }
 
-/* Prints the head, so that verify can be told it later. */
-static bool print_head(const struct runner *runner, struct problem *problem)
-{
-    char head[SHA256_TEXT_SIZE];
-    if (!store_read_head(runner->store, head, problem)) {
-        return false;
-    }
-    printf("head %s\n", head);
-    return true;
-}
-
 static bool print_report(const struct runner *runner, struct problem *problem)
 {
     buffer_print(&runner->report.text);
-    return print_head(runner, problem);
+    return run_report_head(runner->store, problem);
 }
 
 /*
@@ -283,104 +285,20 @@ static bool record_held(struct runner *runner, struct problem *problem)
         quarantine->failure_count, runner->options->database);
 }
 
-/* --- telling the user --- */
-
-static void print_count(const char *before, size_t count, const char *noun)
+static struct run_report report_of(const struct runner *runner)
 {
-    printf("%s%zu %s%s", before, count, noun, count == 1 ? "" : "s");
-}
-
-/* Prints what would not be posted, and the totals. */
-static bool print_check(const struct runner *runner, struct problem *problem)
-{
-    bool listed = inspect_list_unposted(runner->store, runner->options->folder != NULL, problem);
-    buffer_print(&runner->report.text);
-    return listed;
-}
-
-static bool print_summary(const struct runner *runner, struct problem *problem)
-{
-    const struct plan *plan = &runner->plan;
-    size_t rollups = plan->task_count - plan->book.transaction_count;
-    if (plan->has_opening) {
-        uint32_t day = plan->opening.day;
-        printf("day %04u-%02u-%02u: ", day / 10000, day / 100 % 100, day % 100);
-    }
-    print_count("", plan->book.transaction_count, "transaction");
-    if (rollups > 0) {
-        print_count(" and ", rollups, "month-end rollup");
-    }
-    print_count(" of ", plan->clients.count, "client");
-    if (rollups > 0) {
-        print_count(" in ", plan->clients.group_count, "group");
-    }
-    if (runner->skipped > 0) {
-        printf(" (%zu were done before)", runner->skipped);
-    }
-    if (plan->left_out_count > 0) {
-        print_count("; after --until: ", plan->left_out_count, "transaction");
-    }
-    if (runner->options->is_check) {
-        printf("\nthis is a check: %s has not changed\n", runner->options->database);
-        return print_check(runner, problem);
-    }
-    printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->folder.data);
-    return print_report(runner, problem);
-}
-
-/*
- * Checks --max-refused. The refused transactions are results, so all is written before: the exit
- * code is for the operator.
- */
-static bool check_refusals(const struct runner *runner, struct problem *problem)
-{
-    const struct refusal_limit *limit = &runner->options->max_refused;
-    size_t read = runner->report.counts[TOTAL_READ];
-    size_t refused = runner->report.counts[TOTAL_REFUSED];
-    if (!limit->is_set || !refusal_limit_is_exceeded(limit, refused, read)) {
-        return true;
-    }
-    if (runner->options->is_check) {
-        return problem_set(problem, EXIT_CODE_REFUSED,
-                           "%zu of %zu transactions would be refused, more than --max-refused %s",
-                           refused, read, limit->text);
-    }
-    return problem_set(problem, EXIT_CODE_REFUSED,
-                       "%zu of %zu transactions are refused, more than --max-refused %s; all is "
-                       "posted and written; see %s/refused.csv",
-                       refused, read, limit->text, runner->folder.data);
-}
-
-/* Tells how far a failure reaches. The batch is closed: all else is posted, and all is written. */
-static bool check_deferred(const struct runner *runner, struct problem *problem)
-{
-    const struct output_report *report = &runner->report;
-    const char *how = runner->plan.has_opening
-                          ? "on a next day: ledgerbatch day --post-deferred"
-                          : "now: ledgerbatch retry --all, with the files and options of the run";
-    char carried[64] = "";
-    if (report->carried > 0) {
-        snprintf(carried, sizeof carried, ", and %zu of earlier days", report->carried);
-    }
-    if (count_deferred(runner) > 0 && runner->options->is_check) {
-        return problem_set(problem, EXIT_CODE_DEFERRED,
-                           "%zu of %zu transactions would be deferred%s",
-                           report->counts[TOTAL_DEFERRED], report->counts[TOTAL_READ], carried);
-    }
-    return count_deferred(runner) == 0 ||
-           problem_set(problem, EXIT_CODE_DEFERRED,
-                       "%zu of %zu transactions are deferred%s, of %zu held client%s and %zu "
-                       "other%s; all else is posted and written; see %s/deferred.csv; to post "
-                       "them %s, --db %s",
-                       report->counts[TOTAL_DEFERRED], report->counts[TOTAL_READ], carried,
-                       report->held_clients, report->held_clients == 1 ? "" : "s",
-                       report->other_clients, report->other_clients == 1 ? "" : "s",
-                       runner->folder.data, how, runner->options->database);
+    return (struct run_report){ .options = runner->options,
+                                .plan = &runner->plan,
+                                .store = runner->store,
+                                .totals = &runner->report,
+                                .folder = runner->folder.data,
+                                .skipped = runner->skipped };
 }
 
 static bool run_batch(struct runner *runner, struct problem *problem)
 {
-    bool ready = is_new(runner) ? begin_batch(runner, problem) : resume_store(runner, problem);
+    bool ready = is_new(runner) ? begin_batch(runner, problem)
+                                : write_rejects(runner, problem) && resume_store(runner, problem);
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
@@ -388,11 +306,13 @@ static bool run_batch(struct runner *runner, struct problem *problem)
     if (count_held_lanes(runner) > 0) {
         return record_held(runner, problem);
     }
+    sources_drop_bytes(&runner->plan.book.sources); /* all is posted, and the outputs need memory */
     if (!finish_store(runner, problem)) {
         return false;
     }
-    return print_summary(runner, problem) && check_deferred(runner, problem) &&
-           check_refusals(runner, problem);
+    struct run_report report = report_of(runner);
+    return run_report_print(&report, problem) && run_report_check_deferred(&report, problem) &&
+           run_report_check_refusals(&report, problem);
 }
 
 static bool start_batch(struct runner *runner, struct problem *problem)
@@ -402,6 +322,7 @@ static bool start_batch(struct runner *runner, struct problem *problem)
         return false;
     }
     runner->has_batch = true;
+    runner->batch.calls_steps_twice = runner->options->is_check;
     runner->batch.task_wait_us = runner->options->task_wait_us;
     runner->batch.quarantine.on_quarantine = runner->options->on_quarantine;
     batch_break(&runner->batch, &runner->options->fail_on);
@@ -437,9 +358,11 @@ static bool open_day(struct runner *runner, struct problem *problem)
     }
     runner->plan.has_opening = day != 0;
     const struct opening_requests *requests = &options->requests;
-    if (day == 0 && (requests->posts_deferred || requests->skip_count + requests->reversal_count)) {
+    if (day == 0 && (requests->posts_deferred ||
+                     requests->skip_count + requests->reversal_count + requests->month_count)) {
         return problem_set(problem, EXIT_CODE_INPUT,
-                           "--post-deferred, --skip and --reverse are for days, and %s has none",
+                           "--post-deferred, --skip, --reverse and --backdated are for days, and "
+                           "%s has none",
                            options->database);
     }
     return day == 0 || day_open(&runner->plan.opening, runner->store, &runner->last, day,
@@ -467,48 +390,9 @@ static bool run_plan(struct runner *runner, struct problem *problem)
     }
     printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
            last->task_count, last->task_count == 1 ? " is" : "s are");
+    struct run_report report = report_of(runner);
     return output_report(runner->store, false, "held", &runner->report, problem) &&
-           print_head(runner, problem) && check_refusals(runner, problem);
-}
-
-/* Checks that the day of a retry is not before the end of the batch. */
-static bool set_retry_day(struct runner *runner, struct problem *problem)
-{
-    struct plan *plan = &runner->plan;
-    uint32_t day = runner->options->retry_day;
-    uint32_t last = plan_last_day(plan);
-    plan->retry_day = day;
-    if (plan->has_opening && day != 0 && day != last) {
-        return problem_set(problem, EXIT_CODE_INPUT,
-                           "--day is not for days; to post deferred transactions on a later day: "
-                           "ledgerbatch day --post-deferred");
-    }
-    return day == 0 || day >= last ||
-           problem_set(problem, EXIT_CODE_INPUT,
-                       "--day %04u-%02u-%02u is before the last day of the batch, %04u-%02u-%02u",
-                       day / 10000, day / 100 % 100, day % 100, last / 10000, last / 100 % 100,
-                       last % 100);
-}
-
-/* Reads the input. If it has several faults, prints all of them. */
-static bool make_plan(struct runner *runner, struct problem *problem)
-{
-    const struct run_options *options = runner->options;
-    const struct faults *faults = &runner->plan.book.faults;
-    if (plan_make(&runner->plan, options->files, options->file_count, problem)) {
-        return pattern_check(&options->fail_on, "--fail-on", &runner->plan.book, problem) &&
-               (options->statement_files == STATEMENT_FILES_GROUP ||
-                plan_check_folders(&runner->plan, problem)) &&
-               set_retry_day(runner, problem);
-    }
-    if (faults->count < 2 || !problem->has_place) {
-        return false;
-    }
-    for (size_t i = 0; i < faults->count; i++) {
-        fprintf(stderr, "%s\n", faults->items[i].text);
-    }
-    return problem_set(problem, EXIT_CODE_INPUT, "%s%zu errors in the input; nothing was written",
-                       faults->count == FAULTS_MAX ? "the first " : "", faults->count);
+           run_report_head(runner->store, problem) && run_report_check_refusals(&report, problem);
 }
 
 /* Each day has its own folder in the one of --out, so that outputs of earlier days never change. */
@@ -534,12 +418,9 @@ static void warn_of_reader(const char *database)
 bool run_command(struct run_options *options, struct problem *problem)
 {
     struct runner runner = { .options = options };
-    plan_init(&runner.plan);
-    runner.plan.rules = options->rules;
-    rules_init(&options->rules); /* the plan owns them from here on */
-    bool opened = open_day(&runner, problem);
+    bool opened = input_begin(&runner.plan, options, problem) && open_day(&runner, problem);
     set_folder(&runner);
-    bool done = opened && make_plan(&runner, problem) &&
+    bool done = opened && input_make_plan(&runner.plan, runner.options, problem) &&
                 watch_open(&runner.watch, &options->watch, problem) && run_plan(&runner, problem);
     if (runner.has_batch) {
         committer_fini(&runner.committer);

@@ -16,7 +16,7 @@
 struct run_options {
     struct rules rules;
     const char *database;
-    const char *folder; /* of the outputs; NULL: a check writes none */
+    const char *folder; /* of the outputs; NULL for a check without outputs */
     enum statement_files statement_files;
     struct watch_options watch;
     unsigned workers;      /* 0: one for each CPU */
@@ -32,6 +32,10 @@ struct run_options {
     struct refusal_limit max_refused;
     struct held_choice resumed; /* which of the held clients are resumed */
     size_t commit_size;         /* about how many tasks share a commit */
+    const char *include_root;   /* included files must be below this folder; NULL: anywhere */
+    const char *rejects; /* the file for rejected input; or NULL if a fault stops the command */
+    size_t max_rejects;
+    bool has_max_rejects; /* it was given */
     const char *const *files;
     size_t file_count;
 };

@@ -10,14 +10,15 @@
 #include "batch/cut.h"
 #include "memory.h"
 #include "run/stop.h"
+#include "run/task_claims.h"
 
 /* How many tasks are submitted in one call. */
 #define SUBMIT_COUNT 256
 /* How many tasks may be pending, at least: enough for all workers. */
 #define PENDING_MIN ((size_t)1 << 14)
 /*
- * How long the journal collects tasks before it begins to commit. It does so however many there
- * are, and the store is idle meanwhile. So this is short.
+ * How long the journal collects tasks before it begins to commit. The store is idle during that
+ * time, also if there are many tasks. So the time is short.
  */
 #define COMMIT_WAIT_NS 1000000u
 /*
@@ -35,8 +36,7 @@ struct submission {
     lanepool_task tasks[SUBMIT_COUNT];
     size_t first_claims[SUBMIT_COUNT]; /* the index of each task's first claim */
     size_t task_count;
-    lanepool_claim *claims;
-    size_t claim_count, claim_capacity;
+    struct task_claims claims;
     struct lane_list lanes;
 };
 
@@ -64,6 +64,12 @@ static enum doneness find_doneness(const struct submitter *submitter, const stru
     return done == 0 ? DONE_NOWHERE : done == lanes->count ? DONE_EVERYWHERE : DONE_IN_PART;
 }
 
+static bool has_part(const struct submitter *submitter, const struct task *task, size_t part)
+{
+    const struct leftovers *leftovers = submitter->leftovers;
+    return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
+}
+
 /*
  * Returns true if a task is done in all lanes except those of its parts. *next_part is the index of
  * its first part, and is moved past its parts. A later statement may be done for a client before an
@@ -83,13 +89,8 @@ static bool is_left_in_parts(const struct submitter *submitter, const struct tas
         bool is_passed = submitter->last_seqs[lane] >= task->seq;
         fits = fits && (is_passed != is_part || (is_part && task->kind == TASK_STATEMENT));
     }
+    *next_part += has_part(submitter, task, *next_part); /* that calls `group`, and has no lane */
     return fits;
-}
-
-static bool has_part(const struct submitter *submitter, const struct task *task, size_t part)
-{
-    const struct leftovers *leftovers = submitter->leftovers;
-    return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
 }
 
 /* Returns true if a task of the plan is run late. */
@@ -148,30 +149,11 @@ bool submit_check(struct submitter *submitter, struct problem *problem)
                                      position.task + 1);
 }
 
-static void add_claim(struct submission *submission, uint64_t id, lanepool_mode mode)
-{
-    submission->claims = memory_grow(submission->claims, &submission->claim_capacity,
-                                     submission->claim_count + 1, sizeof *submission->claims);
-    submission->claims[submission->claim_count++] = lanepool_claim_of(lanepool_key_id(id), mode);
-}
-
-/*
- * Returns true if the clients of a task do not wait for one another. A rollup that is held if one
- * of its clients is, or fails then, must have all of them before it begins. A late one has no task
- * behind it.
- */
-static bool is_cut(const struct submitter *submitter, const struct task *task)
-{
-    const struct batch *batch = submitter->batch;
-    return task->kind != TASK_POST && task->member == NO_INDEX &&
-           batch->quarantine.on_quarantine == ON_QUARANTINE_EXCLUDE &&
-           !plan_is_late(batch->plan, task);
-}
-
 static lanepool_task describe_task(const struct submitter *submitter, struct task *task)
 {
+    const struct batch *batch = submitter->batch;
     lanepool_task described = LANEPOOL_TASK_INIT;
-    bool cuts = is_cut(submitter, task);
+    bool cuts = task_is_cut(batch->plan, batch->quarantine.on_quarantine, task);
     described.context = cuts ? (void *)cut_create(task) : task;
     described.function = cuts ? batch_cut : batch_task;
     if (cuts) {
@@ -182,31 +164,16 @@ static lanepool_task describe_task(const struct submitter *submitter, struct tas
     return described;
 }
 
-/*
- * Adds a task with its claims. The keys are the numbers of the lanes, and above them one for each
- * group, which the rollups of the group claim EXCLUSIVE unless they are cuts: two statements of a
- * group have SHARED claims on their clients, and would otherwise enter the journal in any order. A
- * part of a rollup claims only the lane of its client, EXCLUSIVE.
- */
 static void add_submission_task(struct submission *submission, const struct submitter *submitter,
                                 struct task *task)
 {
-    const struct plan *plan = submitter->batch->plan;
-    bool is_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
-    bool only_reads = is_rollup && task->kind == TASK_STATEMENT;
-    lanepool_mode mode = only_reads ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
-    size_t first = submission->claim_count;
-    for (size_t i = 0; i < submission->lanes.count; i++) {
-        add_claim(submission, submission->lanes.items[i], mode);
-    }
+    size_t first = submission->claims.count;
     lanepool_task *next = &submission->tasks[submission->task_count];
     *next = describe_task(submitter, task);
-    if (is_rollup && next->at_lane == NULL) {
-        add_claim(submission, (uint64_t)plan_house_lane(plan) + 1 + task->subject,
-                  LANEPOOL_EXCLUSIVE);
-    }
+    task_claims_add(&submission->claims, submitter->batch->plan, task, &submission->lanes,
+                    next->at_lane != NULL);
     next->tag = watch_tag(task, submission->lanes.count);
-    next->claim_count = submission->claim_count - first;
+    next->claim_count = submission->claims.count - first;
     submission->first_claims[submission->task_count++] = first;
 }
 
@@ -264,7 +231,7 @@ static void fill_submission(struct submission *submission, const struct submitte
                             struct position *position)
 {
     submission->task_count = 0;
-    submission->claim_count = 0;
+    submission->claims.count = 0;
     while (submission->task_count < SUBMIT_COUNT) {
         struct task *task = next_task(submission, submitter, position);
         if (!task) {
@@ -273,7 +240,7 @@ static void fill_submission(struct submission *submission, const struct submitte
         add_submission_task(submission, submitter, task);
     }
     for (size_t i = 0; i < submission->task_count; i++) {
-        submission->tasks[i].claims = submission->claims + submission->first_claims[i];
+        submission->tasks[i].claims = submission->claims.items + submission->first_claims[i];
     }
 }
 
@@ -337,7 +304,7 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
             fill_submission(submission, submitter, &position);
         }
     }
-    free(submission->claims);
+    free(submission->claims.items);
     free(submission->lanes.items);
     free(submission);
     return good;
@@ -406,7 +373,7 @@ static size_t count_entries(const struct plan *plan)
     for (size_t i = 0; i < plan->task_count; i++) {
         const struct task *task = &plan->tasks[i];
         if (task->kind != TASK_POST) {
-            count += plan->clients.groups[task->subject].member_count;
+            count += plan->clients.groups[task->subject].member_count + 1;
         }
     }
     return count;
