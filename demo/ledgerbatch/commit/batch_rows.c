@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/syntax.h"
+#include "commit/input_rows.h"
 #include "commit/input_totals.h"
 #include "commit/name_rows.h"
+#include "commit/step_rows.h"
 #include "memory.h"
 
 struct store_facts batch_rows_facts(const struct plan *plan)
@@ -173,7 +175,11 @@ static bool begin(struct store *store, const struct plan *plan, struct problem *
     }
     store_set_window(store, &facts);
     return visit_files(store, plan, put_file, problem) && put_lanes(store, plan, problem) &&
-           name_rows_put(store, plan, problem) && input_totals_put(store, plan, problem);
+           name_rows_put(store, plan, problem) && input_totals_put(store, plan, problem) &&
+           input_rows_put_rejects(store, plan, problem) &&
+           input_rows_put_months(store, plan, problem) &&
+           (!plan->rules.unique_codes || store_index_codes(store, problem)) &&
+           step_rows_put(store, plan, facts.number, problem);
 }
 
 bool batch_rows_begin(struct store *store, const struct plan *plan, struct problem *problem)

@@ -137,6 +137,9 @@ static void set_cell_dirty(struct committer *committer, uint32_t cell)
 /* Two statements of a client without a task between them may come in any order. */
 static void advance_lanes(struct committer *committer, const struct task *task)
 {
+    if (plan_is_group_part(committer->batch->plan, task)) {
+        return; /* it has no lane */
+    }
     size_t missing_count = task->effect ? task->effect->missing.count : 0;
     size_t passed = 0; /* the number of missing lanes passed: both lists have the same order */
     plan_lanes(committer->batch->plan, task, &committer->lanes);
@@ -262,9 +265,13 @@ static bool write_entry(struct committer *committer, const struct task *task, si
                                       .account = cell->account,
                                       .commodity = cell->commodity,
                                       .amount = entry->amount,
-                                      .has_balance = true,
+                                      .has_balance = cell->client != NO_INDEX,
                                       .balance = entry->balance };
-    committer->balances[entry->cell] = entry->balance;
+    if (posting.has_balance) {
+        committer->balances[entry->cell] = entry->balance;
+    } else {
+        committer->balances[entry->cell] += entry->amount;
+    }
     set_cell_dirty(committer, entry->cell);
     return store_put_posting(committer->store, &posting, &committer->problem);
 }
@@ -335,7 +342,31 @@ static bool begin_visit(struct committer *committer, struct task *part)
     return begun;
 }
 
-/* Lists the clients of cuts that are not written yet. Most cuts are written in one commit. */
+static bool put_contribution(struct committer *committer, const struct task *part,
+                             const struct buffer *bytes)
+{
+    struct stored_contribution contribution = { part->seq, part->member, buffer_slice(bytes) };
+    return store_put_contribution(committer->store, &contribution, &committer->problem);
+}
+
+/*
+ * Stores the contributions to a step whose `group` is not written yet: after a crash the clients
+ * are not visited again.
+ */
+static bool put_cut_contributions(struct committer *committer, struct cut *cut)
+{
+    bool put = true;
+    for (size_t i = 0; put && i < cut->visit_count; i++) {
+        struct visit *visit = &cut->visits[i];
+        if (visit->is_written && !visit->is_stored) {
+            put = put_contribution(committer, &visit->part, &visit->contribution);
+            visit->is_stored = true;
+        }
+    }
+    return put;
+}
+
+/* Lists the parts of cuts that are not written yet. Most cuts are written in one commit. */
 static bool list_unwritten(struct committer *committer)
 {
     bool listed = true;
@@ -349,6 +380,9 @@ static bool list_unwritten(struct committer *committer)
                      store_put_missing(committer->store, &missing, &committer->problem);
         }
         cut->is_listed |= is_first;
+        if (listed && cut->unwritten_count > 0 && cut->count > cut->visit_count) {
+            listed = put_cut_contributions(committer, cut);
+        }
     }
     committer->touched_count = 0;
     return listed;
@@ -365,9 +399,28 @@ static bool begin_rollup(struct committer *committer, struct task *task)
     return put_rollup(committer, task) && put_missing(committer, task);
 }
 
+/* Writes what a step of the user's leaves besides postings. */
+static bool write_step(struct committer *committer, const struct task *task)
+{
+    const struct effect *effect = task->effect;
+    const struct user_step *user = plan_user_step(committer->batch->plan, task);
+    bool is_group = plan_is_group_part(committer->batch->plan, task);
+    bool is_stored = effect->cut ? effect->cut->is_listed : task->member != NO_INDEX;
+    struct stored_report report = { task->seq, buffer_slice(&effect->report) };
+    bool written = true;
+    if (is_stored && is_group) {
+        written = store_remove_contributions(committer->store, task->seq, &committer->problem);
+    } else if (is_stored && !effect->cut && user_step_has_group(user)) {
+        written = put_contribution(committer, task, &effect->contribution);
+    }
+    return written && (report.text.size == 0 ||
+                       store_put_report(committer->store, &report, &committer->problem));
+}
+
 static bool write_rollup(struct committer *committer, struct task *task)
 {
-    bool written = begin_rollup(committer, task);
+    bool written =
+        begin_rollup(committer, task) && (task->kind != TASK_STEP || write_step(committer, task));
     for (size_t i = 0; written && i < task->effect->count; i++) {
         written = write_entry(committer, task, i, task->kind == TASK_STATEMENT);
     }

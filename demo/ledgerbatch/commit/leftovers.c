@@ -5,6 +5,7 @@
 
 #include "batch/batch.h"
 #include "batch/effect.h"
+#include "batch/step_run.h"
 #include "memory.h"
 
 static bool report_wrong_rollup(struct problem *problem)
@@ -16,6 +17,10 @@ static bool report_wrong_rollup(struct problem *problem)
 
 static bool is_member(const struct plan *plan, const struct task *rollup, uint32_t lane)
 {
+    const struct user_step *user = plan_user_step(plan, rollup);
+    if (lane == plan_house_lane(plan)) {
+        return user && user_step_has_group(user);
+    }
     return lane < plan->clients.count && plan->clients.items[lane].group == rollup->subject;
 }
 
@@ -54,7 +59,57 @@ static bool add_part(const struct loading *loading, const void *row)
     leftovers->parts = memory_grow(leftovers->parts, &leftovers->part_capacity,
                                    leftovers->part_count + 1, sizeof part);
     leftovers->parts[leftovers->part_count++] = part;
+    if (plan_is_group_part(loading->plan, &part)) {
+        step_gathering_add(loading->batch, rollup);
+    }
     return true;
+}
+
+/* Takes what a client has contributed to a step in an earlier run. */
+static bool add_contribution(const struct loading *loading, const void *row)
+{
+    const struct stored_contribution *contribution = row;
+    struct gathering *gathering = step_gathering_find(loading->batch, contribution->seq);
+    const struct task *rollup = find_rollup(loading->plan, contribution->seq);
+    if (!gathering || contribution->lane >= loading->plan->clients.count ||
+        !is_member(loading->plan, rollup, contribution->lane)) {
+        return report_wrong_rollup(loading->problem);
+    }
+    uint32_t number = step_member_number(loading->plan, contribution->lane);
+    buffer_add(&gathering->contributions.items[number], contribution->bytes);
+    gathering->is_visited[number] = true;
+    return true;
+}
+
+/* Returns true if a step has a contribution of each client, or else a part that is left for it. */
+static bool is_complete(const struct loading *loading, const struct gathering *gathering,
+                        size_t *part)
+{
+    const struct leftovers *leftovers = loading->leftovers;
+    size_t known = 0;
+    bool fits = true;
+    for (size_t i = 0; i < gathering->contributions.count; i++) {
+        known += gathering->is_visited[i];
+    }
+    for (; *part < leftovers->part_count && leftovers->parts[*part].seq <= gathering->seq;
+         ++*part) {
+        const struct task *left = &leftovers->parts[*part];
+        if (left->seq == gathering->seq && !plan_is_group_part(loading->plan, left)) {
+            fits = fits && !gathering->is_visited[step_member_number(loading->plan, left->member)];
+            known++;
+        }
+    }
+    return fits && known == gathering->contributions.count;
+}
+
+static bool check_gatherings(const struct loading *loading)
+{
+    size_t part = 0;
+    bool fits = true;
+    for (size_t i = 0; i < loading->batch->gathering_count; i++) {
+        fits = is_complete(loading, &loading->batch->gatherings[i], &part) && fits;
+    }
+    return fits || report_wrong_rollup(loading->problem);
 }
 
 static void add_late_task(const struct loading *loading, const struct task *task)
@@ -141,6 +196,7 @@ union leftover_row {
     struct stored_deferral deferral;
     struct stored_share missing;
     struct stored_failed failed;
+    struct stored_contribution contribution;
 };
 
 typedef bool (*row_adder)(const struct loading *loading, const void *row);
@@ -178,6 +234,8 @@ bool leftovers_load(struct leftovers *leftovers, struct store *store, const stru
 {
     struct loading loading = { leftovers, plan, batch, is_retry, problem };
     return load_leftovers(&loading, store, STORE_MISSING, add_part) &&
+           load_leftovers(&loading, store, STORE_CONTRIBUTIONS, add_contribution) &&
+           check_gatherings(&loading) &&
            load_leftovers(&loading, store, STORE_FAILED_ROLLUPS, add_late) &&
            load_deferred(&loading, store);
 }

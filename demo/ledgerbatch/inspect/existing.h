@@ -1,5 +1,5 @@
 /*
- * What all commands that only read a database do first and last.
+ * The begin and the end of all commands that only read a database.
  */
 #ifndef LEDGERBATCH_INSPECT_EXISTING_H
 #define LEDGERBATCH_INSPECT_EXISTING_H

@@ -99,9 +99,47 @@ static bool print_deferrals(struct store *store, bool has_files, struct problem 
     return step == STORE_END;
 }
 
+/* Prints the first rejected transactions of the input. */
+static bool print_rejects(struct store *store, struct problem *problem)
+{
+    size_t count = 0;
+    struct stored_reject reject;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_REJECTS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &reject, problem);
+        if (step == STORE_ROW && ++count <= LISTED_MAX) {
+            struct slice header = first_line(reject.entry);
+            print_format("rejected: %.*s, line %.*s\n", SLICE_ARGUMENTS(header),
+                         SLICE_ARGUMENTS(reject.reason));
+        }
+    }
+    store_cursor_close(cursor);
+    print_more("rejected", count, false);
+    return step == STORE_END;
+}
+
+/* Prints the closed months that were reopened for the batch. */
+static bool print_reopenings(struct store *store, struct problem *problem)
+{
+    struct stored_reopening reopening;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_REOPENINGS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &reopening, problem);
+        if (step == STORE_ROW) {
+            print_format("backdated: %.*s: %.*s\n", SLICE_ARGUMENTS(reopening.month),
+                         SLICE_ARGUMENTS(reopening.reason));
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
 bool inspect_list_unposted(struct store *store, bool has_files, struct problem *problem)
 {
-    return print_refusals(store, has_files, problem) && print_deferrals(store, has_files, problem);
+    return print_reopenings(store, problem) && print_rejects(store, problem) &&
+           print_refusals(store, has_files, problem) && print_deferrals(store, has_files, problem);
 }
 
 /* Prints how much is done, and the control totals. */

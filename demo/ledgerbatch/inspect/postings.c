@@ -34,8 +34,7 @@ static void add_register_line(struct pass *pass, const struct stored_transaction
     entry_place(text, transaction->seq, transaction->date);
     buffer_add_field(text, transaction->code);
     buffer_add_byte(text, ',');
-    buffer_add_field(text, transaction->text);
-    buffer_add_byte(text, ',');
+    entry_text(text, transaction);
     entry_amounts(text, commodity, posting->amount, balance);
     print_piece(pass, PIECE_SIZE);
 }

@@ -40,6 +40,36 @@ static bool compare_heads(const char *database, const char *head, const char *wa
                        database, head, wanted);
 }
 
+/* Prints which objects of user's steps the batches have used, each once. */
+static bool print_steps(struct store *store, struct problem *problem)
+{
+    struct stored_step row;
+    struct names printed = { 0 };
+    struct buffer line = { 0 };
+    struct store_cursor *cursor = store_cursor_open(store, STORE_STEPS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &row, problem);
+        if (step != STORE_ROW) {
+            break;
+        }
+        line.size = 0;
+        buffer_add_text(&line, "the step ");
+        buffer_add(&line, row.name);
+        buffer_add_text(&line, ": SHA-256 ");
+        buffer_add(&line, row.digest);
+        buffer_add_byte(&line, '\n');
+        if (names_find(&printed, buffer_slice(&line)) == NAME_NONE) {
+            names_intern(&printed, buffer_slice(&line));
+            buffer_print(&line);
+        }
+    }
+    store_cursor_close(cursor);
+    names_fini(&printed);
+    buffer_fini(&line);
+    return step == STORE_END;
+}
+
 bool inspect_verify(const char *database, const char *wanted, const char *folder,
                     struct problem *problem)
 {
@@ -57,6 +87,7 @@ bool inspect_verify(const char *database, const char *wanted, const char *folder
         if (folder) {
             print_format("%s: all %zu files are as they were written\n", folder, file_count);
         }
+        good = print_steps(pass.store, problem);
         print_format("head %s\n", head);
     }
     return pass_end(&pass, good, problem);

@@ -27,6 +27,10 @@ void entry_symbol(struct buffer *buffer, struct slice symbol)
 static void add_styled(struct buffer *buffer, const struct stored_commodity *commodity,
                        struct slice number)
 {
+    if (commodity->symbol.size == 0) {
+        buffer_add(buffer, number);
+        return;
+    }
     if (commodity->symbol_first) {
         entry_symbol(buffer, commodity->symbol);
     } else {
@@ -96,7 +100,8 @@ void entry_posting(struct buffer *buffer, struct slice account,
         buffer_add_text(buffer, posting->price_is_total ? " @@ " : " @ ");
         add_styled(buffer, price_commodity, posting->price);
     }
-    if (posting->has_balance) {
+    /* ledger takes a balance without a commodity for that of all commodities. */
+    if (posting->has_balance && commodity->symbol.size > 0) {
         buffer_add_text(buffer, " = ");
         add_amount(buffer, commodity, posting->balance);
     }
@@ -109,6 +114,23 @@ void entry_place(struct buffer *text, uint32_t seq, uint32_t date)
     buffer_add_byte(text, ',');
     date_write(buffer_room(text, DATE_SIZE), date);
     text->size += DATE_SIZE;
+    buffer_add_byte(text, ',');
+}
+
+void entry_text(struct buffer *text, const struct stored_transaction *transaction)
+{
+    if (transaction->value_date == 0) {
+        buffer_add_field(text, transaction->text);
+    } else {
+        struct buffer both = { 0 };
+        buffer_add(&both, transaction->text);
+        buffer_add_text(&both, " (value date ");
+        date_write(buffer_room(&both, DATE_SIZE), transaction->value_date);
+        both.size += DATE_SIZE;
+        buffer_add_byte(&both, ')');
+        buffer_add_field(text, buffer_slice(&both));
+        buffer_fini(&both);
+    }
     buffer_add_byte(text, ',');
 }
 

@@ -27,6 +27,9 @@ void entry_symbol(struct buffer *buffer, struct slice symbol);
 
 /* Adds the fields SEQ,DATE, with a comma behind. */
 void entry_place(struct buffer *text, uint32_t seq, uint32_t date);
+/* Adds the field TEXT, with a comma behind. If the transaction has a value date, the text ends with
+ * it. */
+void entry_text(struct buffer *text, const struct stored_transaction *transaction);
 /* Adds the fields COMMODITY,AMOUNT,BALANCE and a newline. */
 void entry_amounts(struct buffer *text, const struct stored_commodity *commodity, int64_t amount,
                    int64_t balance);

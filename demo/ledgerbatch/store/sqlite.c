@@ -171,6 +171,7 @@ bool store_close(struct store *store)
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         sqlite3_finalize(store->statements[i]);
     }
+    sqlite3_finalize(store->find_code);
     bool is_plain = store_i_leave_wal(store);
     sqlite3_close(store->connection);
     run_file_fini(&store->run);

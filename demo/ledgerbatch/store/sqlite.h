@@ -1,7 +1,7 @@
 /*
- * The parts of the SQLite store: store/sqlite.c opens the database, store/sqlite_write.c writes
- * rows, store/sqlite_read.c reads them, store/sqlite_head.c hashes them. Only these files use this
- * header.
+ * The parts of the SQLite store: store/sqlite.c opens the database, store/sqlite_write.c,
+ * store/sqlite_steps.c and store/sqlite_input.c write rows, store/sqlite_read.c reads them,
+ * store/sqlite_head.c hashes them. Only these files use this header.
  */
 #ifndef LEDGERBATCH_STORE_SQLITE_H
 #define LEDGERBATCH_STORE_SQLITE_H
@@ -13,7 +13,7 @@
 
 /* "LBAT": the application ID of this program's databases. */
 #define STORE_I_APPLICATION_ID 0x4c424154
-#define STORE_I_FORMAT_VERSION 4
+#define STORE_I_FORMAT_VERSION 5
 
 enum store_statement {
     PUT_BATCH,
@@ -36,6 +36,13 @@ enum store_statement {
     PUT_DEFERRAL,
     PUT_OUTPUT,
     PUT_REVERSAL,
+    PUT_CONTRIBUTION,
+    PUT_REPORT,
+    PUT_STEP,
+    PUT_PRICE,
+    PUT_REJECT,
+    PUT_REJECT_TOTAL,
+    PUT_REOPENING,
     SET_DEFERRAL_DONE,
     SET_DEFERRAL_LANE,
     SET_ACCOUNT_LANE,
@@ -44,6 +51,7 @@ enum store_statement {
     SET_BALANCE,
     SET_PROGRESS,
     REMOVE_MISSING,
+    REMOVE_CONTRIBUTIONS,
     STATEMENT_COUNT
 };
 
@@ -65,6 +73,7 @@ struct store {
     int64_t data_version; /* SQLite's number for what other connections have committed */
     struct run_file run;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
+    sqlite3_stmt *find_code;                   /* likewise */
 };
 
 /* Prepares the query of one kind of rows, all columns in the order of their key. NULL: failed. */
@@ -90,6 +99,26 @@ bool store_i_fail(struct store *store, struct problem *problem);
 
 /* The column `state` of a batch. */
 extern const char *const store_i_state_words[];
+
+/* --- store/sqlite_write.c: one statement of each kind --- */
+
+/* Prepares a statement on its first use. Returns NULL after a problem. */
+sqlite3_stmt *store_i_prepare(struct store *store, enum store_statement which,
+                              struct problem *problem);
+/* Runs a statement that answers no rows. */
+bool store_i_run(struct store *store, sqlite3_stmt *statement, struct problem *problem);
+
+/* Binding fails only without memory, or at a wrong index; the next step reports both. */
+static inline void store_i_bind_number(sqlite3_stmt *statement, int column, int64_t number)
+{
+    (void)sqlite3_bind_int64(statement, column, number);
+}
+
+static inline void store_i_bind_text(sqlite3_stmt *statement, int column, struct slice text)
+{
+    (void)sqlite3_bind_text(statement, column, text.size ? text.data : "", (int)text.size,
+                            SQLITE_STATIC);
+}
 
 /* --- store/sqlite_sharing.c: how the database is shared with other programs --- */
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/syntax.h"
 #include "store/sqlite.h"
 
 const char *const store_i_state_words[] = { [STORE_EMPTY] = "",
@@ -33,9 +34,16 @@ static bool read_batch(struct store *store, sqlite3_stmt *query, struct store_fa
         }
     }
     snprintf(facts->digest, sizeof facts->digest, "%s", digest);
-    return facts->state != STORE_EMPTY ||
-           problem_set(problem, EXIT_CODE_IO, "%s: the database is damaged: a batch has no state",
-                       store->path);
+    const char *damage = NULL;
+    if (facts->state == STORE_EMPTY) {
+        damage = "a batch has no state";
+    } else if (!sqlite3_column_int(query, 8)) {
+        damage = "the batches are not numbered from 1";
+    } else if (facts->number > 1 && !facts->is_day) {
+        damage = "a batch that follows another is not a day";
+    }
+    return !damage || problem_set(problem, EXIT_CODE_IO, "%s: the database is damaged: %s",
+                                  store->path, damage);
 }
 
 bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem)
@@ -47,10 +55,12 @@ bool store_read_facts(struct store *store, struct store_facts *facts, struct pro
     if (store->is_empty) {
         return true;
     }
-    sqlite3_stmt *query = store_i_query(store,
-                                        "SELECT batch, kind, date, digest, base_seq, tasks, state,"
-                                        " transactions FROM batches ORDER BY batch DESC LIMIT 1",
-                                        &store->window, problem);
+    sqlite3_stmt *query =
+        store_i_query(store,
+                      "SELECT batch, kind, date, digest, base_seq, tasks, state, transactions,"
+                      " (SELECT min(batch) = 1 AND max(batch) = count(*) FROM batches)"
+                      " FROM batches ORDER BY batch DESC LIMIT 1",
+                      &store->window, problem);
     if (!query) {
         return false;
     }
@@ -108,6 +118,26 @@ bool store_read_earlier_date(struct store *store, uint32_t *date, struct problem
                      date, problem);
 }
 
+bool store_read_begin_seq(struct store *store, uint32_t date, uint32_t *seq,
+                          struct problem *problem)
+{
+    char text[DATE_SIZE];
+    sqlite3_stmt *query = store_i_query(store,
+                                        "SELECT base_seq FROM batches WHERE date >= ?1"
+                                        " ORDER BY batch LIMIT 1",
+                                        &store->window, problem);
+    if (!query) {
+        return false;
+    }
+    date_write(text, date);
+    (void)sqlite3_bind_text(query, 1, text, DATE_SIZE, SQLITE_STATIC);
+    int step = sqlite3_step(query);
+    *seq = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(query, 0) : 0;
+    bool read = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_finalize(query);
+    return read;
+}
+
 bool store_find_file(struct store *store, const char *digest, uint32_t *date,
                      struct problem *problem)
 {
@@ -118,6 +148,46 @@ bool store_find_file(struct store *store, const char *digest, uint32_t *date,
         (void)sqlite3_bind_text(query, 1, digest, -1, SQLITE_STATIC);
     }
     return read_date(store, query, date, problem);
+}
+
+bool store_has_code_index(struct store *store, bool *has_index, struct problem *problem)
+{
+    int64_t count = 0;
+    bool read = store_i_read_number(
+        store, "SELECT count(*) FROM sqlite_schema WHERE name = 'transactions_by_code'", &count,
+        problem);
+    *has_index = count > 0;
+    return read;
+}
+
+bool store_index_codes(struct store *store, struct problem *problem)
+{
+    return store_i_execute(store,
+                           "CREATE INDEX IF NOT EXISTS transactions_by_code ON transactions(code)"
+                           " WHERE kind = 'post' AND code IS NOT NULL",
+                           problem);
+}
+
+bool store_find_code(struct store *store, struct slice code, uint32_t *seq, uint32_t *date,
+                     struct problem *problem)
+{
+    sqlite3_stmt **query = &store->find_code;
+    if (!*query &&
+        sqlite3_prepare_v3(store->connection,
+                           "SELECT seq, date FROM transactions INDEXED BY transactions_by_code"
+                           " WHERE code = ?1 AND kind = 'post' AND code IS NOT NULL AND seq <= ?2"
+                           " ORDER BY seq LIMIT 1",
+                           -1, SQLITE_PREPARE_PERSISTENT, query, NULL) != SQLITE_OK) {
+        return store_i_fail(store, problem);
+    }
+    (void)sqlite3_bind_text(*query, 1, code.data, (int)code.size, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(*query, 2, store->window.base_seq);
+    int step = sqlite3_step(*query);
+    *seq = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(*query, 0) : 0;
+    *date = step == SQLITE_ROW ? store_i_date_at(*query, 1) : 0;
+    bool found = step == SQLITE_ROW || step == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_reset(*query);
+    return found;
 }
 
 bool store_find_reversal(struct store *store, uint32_t reversed_seq, uint32_t *seq,

@@ -23,7 +23,12 @@ static const char *const history_texts[] = {
     "SELECT * FROM unposted WHERE seq > ?1 AND seq <= ?2" NEVER_DEFERRED " ORDER BY seq, n",
     "SELECT * FROM outputs WHERE batch = ?4 ORDER BY path",
     "SELECT * FROM closings WHERE seq > ?1 AND seq <= ?2 ORDER BY seq, account, commodity",
-    "SELECT * FROM refused WHERE seq > ?1 AND seq <= ?2 ORDER BY seq"
+    "SELECT * FROM refused WHERE seq > ?1 AND seq <= ?2 ORDER BY seq",
+    "SELECT * FROM rejected WHERE batch = ?4 ORDER BY n",
+    "SELECT * FROM rejected_totals WHERE batch = ?4 ORDER BY symbol",
+    "SELECT * FROM reopened WHERE batch = ?4 ORDER BY month",
+    "SELECT * FROM reports WHERE seq > ?1 AND seq <= ?2 ORDER BY seq",
+    "SELECT * FROM steps WHERE batch = ?4 ORDER BY n"
 };
 
 /* All other rows, of all batches: later batches change some of them, and there are few of the rest.
@@ -33,6 +38,16 @@ static const char *const current_texts[] = {
     "SELECT * FROM files ORDER BY digest",
     "SELECT * FROM outputs WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
     " ORDER BY batch, path",
+    "SELECT * FROM rejected WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
+    " ORDER BY batch, n",
+    "SELECT * FROM rejected_totals WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
+    " ORDER BY batch, symbol",
+    "SELECT * FROM reopened WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
+    " ORDER BY batch, month",
+    "SELECT * FROM steps WHERE batch < 1 OR batch > (SELECT max(batch) FROM batches)"
+    " ORDER BY batch, n",
+    "SELECT * FROM contributions ORDER BY seq, lane",
+    "SELECT * FROM prices ORDER BY commodity, currency, date",
     "SELECT * FROM input_totals ORDER BY batch, commodity",
     "SELECT * FROM lanes ORDER BY lane",
     "SELECT * FROM accounts ORDER BY account",

@@ -27,12 +27,22 @@ const char *const store_i_queries[STORE_ROW_KINDS] = {
                           " spaced FROM commodities ORDER BY commodity",
     [STORE_INPUT_TOTALS] = "SELECT commodity, transactions, debits, credits FROM input_totals"
                            " WHERE batch = ?4 ORDER BY commodity",
+    [STORE_REJECTS] = "SELECT batch, n, file, line, reason, entry FROM rejected WHERE batch = ?4"
+                      " ORDER BY n",
+    [STORE_REJECT_TOTALS] = "SELECT batch, symbol, transactions, debits, credits, decimals"
+                            " FROM rejected_totals WHERE batch = ?4 ORDER BY symbol",
+    [STORE_REOPENINGS] = "SELECT batch, month, reason FROM reopened WHERE batch = ?4"
+                         " ORDER BY month",
     [STORE_BALANCES] =
         "SELECT account, commodity, amount FROM balances ORDER BY account, commodity",
     [STORE_OPENINGS] =
         "SELECT account, commodity, amount FROM opening WHERE ?3 ORDER BY account, commodity",
     [STORE_TRANSACTIONS] =
-        "SELECT seq, date, kind, status, code, text FROM transactions" IN_WINDOW " ORDER BY seq",
+        "SELECT seq, date, kind, status, code, text, value_date FROM transactions" IN_WINDOW
+        " ORDER BY seq",
+    [STORE_EARLIER_CODES] = "SELECT seq, date, kind, status, code, text, value_date"
+                            " FROM transactions WHERE seq <= ?1 AND kind = 'post'"
+                            " AND code IS NOT NULL ORDER BY seq",
     [STORE_POSTINGS] = "SELECT seq, n, account, commodity, amount, balance, price, price_commodity,"
                        " price_is_total FROM postings" IN_WINDOW " ORDER BY seq, n",
     [STORE_UNPOSTED] =
@@ -41,7 +51,8 @@ const char *const store_i_queries[STORE_ROW_KINDS] = {
                        " ORDER BY seq, account, commodity",
     [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused" IN_WINDOW " ORDER BY seq",
     [STORE_HELD] = "SELECT lane, seq, failed_seq, reason FROM held ORDER BY lane",
-    [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
+    [STORE_HELD_TASKS] =
+        "SELECT seq, date, kind, status, code, text, NULL FROM held_tasks ORDER BY seq",
     [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
     [STORE_MISSING] = "SELECT seq, lane FROM missing" IN_WINDOW " ORDER BY seq, lane",
     [STORE_DEFERRALS] = "SELECT seq, date, lane, root_seq, reason, entry, done_seq FROM deferred"
@@ -52,6 +63,12 @@ const char *const store_i_queries[STORE_ROW_KINDS] = {
                       " AND accounts.lane IS NOT NULL ORDER BY deferred.seq, accounts.lane",
     [STORE_OUTPUTS] = "SELECT batch, CASE kind WHEN 'day' THEN date END, path, outputs.digest"
                       " FROM outputs LEFT JOIN batches USING(batch) ORDER BY batch, path",
+    [STORE_CONTRIBUTIONS] =
+        "SELECT seq, lane, bytes FROM contributions" IN_WINDOW " ORDER BY seq, lane",
+    [STORE_REPORTS] = "SELECT seq, text FROM reports" IN_WINDOW " ORDER BY seq",
+    [STORE_STEPS] = "SELECT batch, n, name, digest FROM steps ORDER BY batch, n",
+    [STORE_PRICES] = "SELECT commodity, currency, date, units, decimals FROM prices"
+                     " ORDER BY commodity, currency, date",
     [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed" IN_WINDOW " ORDER BY seq"
 };
 
@@ -76,7 +93,8 @@ sqlite3_stmt *store_i_query(struct store *store, const char *text,
 
 static const char register_query[] =
     "SELECT p.seq, p.n, p.account, p.commodity, p.amount, p.balance, p.price, p.price_commodity,"
-    " p.price_is_total, t.seq, t.date, t.kind, t.status, t.code, t.text FROM postings p"
+    " p.price_is_total, t.seq, t.date, t.kind, t.status, t.code, t.text, t.value_date"
+    " FROM postings p"
     " LEFT JOIN transactions t ON t.seq = p.seq WHERE p.account = ? ORDER BY p.seq, p.n";
 #define REGISTER_TRANSACTION 9 /* the first column of the transaction */
 
@@ -137,6 +155,12 @@ static struct slice slice_at(sqlite3_stmt *query, int column)
     return (struct slice){ text ? text : "", (size_t)sqlite3_column_bytes(query, column) };
 }
 
+static struct slice blob_at(sqlite3_stmt *query, int column)
+{
+    const char *bytes = sqlite3_column_blob(query, column);
+    return (struct slice){ bytes ? bytes : "", (size_t)sqlite3_column_bytes(query, column) };
+}
+
 static bool has_value(sqlite3_stmt *query, int column)
 {
     return sqlite3_column_type(query, column) != SQLITE_NULL;
@@ -172,7 +196,8 @@ static struct stored_transaction transaction_at(sqlite3_stmt *query, int first)
                                         .status = status.size ? status.data[0] : 0,
                                         .has_code = has_value(query, first + 4),
                                         .code = slice_at(query, first + 4),
-                                        .text = slice_at(query, first + 5) };
+                                        .text = slice_at(query, first + 5),
+                                        .value_date = store_i_date_at(query, first + 6) };
 }
 
 static struct stored_posting posting_at(sqlite3_stmt *query)
@@ -225,6 +250,22 @@ static void read_row(const struct store_cursor *cursor, void *row)
                                          number_at(query, 1), wide_at(query, 2),
                                          wide_at(query, 3) };
         break;
+    case STORE_REJECTS:
+        *(struct stored_reject *)row =
+            (struct stored_reject){ number_at(query, 0), number_at(query, 1), slice_at(query, 2),
+                                    number_at(query, 3), slice_at(query, 4),  slice_at(query, 5) };
+        break;
+    case STORE_REJECT_TOTALS:
+        *(struct stored_reject_total *)row =
+            (struct stored_reject_total){ number_at(query, 0), slice_at(query, 1),
+                                          number_at(query, 2), wide_at(query, 3),
+                                          wide_at(query, 4),   number_at(query, 5) };
+        break;
+    case STORE_REOPENINGS:
+        *(struct stored_reopening *)row =
+            (struct stored_reopening){ number_at(query, 0), slice_at(query, 1),
+                                       slice_at(query, 2) };
+        break;
     case STORE_BALANCES:
     case STORE_OPENINGS:
         *(struct stored_balance *)row =
@@ -232,6 +273,7 @@ static void read_row(const struct store_cursor *cursor, void *row)
                                      sqlite3_column_int64(query, 2) };
         break;
     case STORE_TRANSACTIONS:
+    case STORE_EARLIER_CODES:
     case STORE_HELD_TASKS:
         *(struct stored_transaction *)row = transaction_at(query, 0);
         break;
@@ -272,6 +314,25 @@ static void read_row(const struct store_cursor *cursor, void *row)
                                       has_value(query, 2), number_at(query, 2),
                                       number_at(query, 3), slice_at(query, 4),
                                       slice_at(query, 5),  number_at(query, 6) };
+        break;
+    case STORE_CONTRIBUTIONS:
+        *(struct stored_contribution *)row =
+            (struct stored_contribution){ number_at(query, 0), number_at(query, 1),
+                                          blob_at(query, 2) };
+        break;
+    case STORE_REPORTS:
+        *(struct stored_report *)row =
+            (struct stored_report){ number_at(query, 0), slice_at(query, 1) };
+        break;
+    case STORE_STEPS:
+        *(struct stored_step *)row = (struct stored_step){ number_at(query, 0), number_at(query, 1),
+                                                           slice_at(query, 2), slice_at(query, 3) };
+        break;
+    case STORE_PRICES:
+        *(struct stored_price *)row =
+            (struct stored_price){ number_at(query, 0), number_at(query, 1),
+                                   store_i_date_at(query, 2), sqlite3_column_int64(query, 3),
+                                   number_at(query, 4) };
         break;
     case STORE_HOLDERS:
     case STORE_CARRIED:

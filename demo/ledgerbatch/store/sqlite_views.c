@@ -35,6 +35,9 @@
     " CROSS JOIN postings p ON p.account = a.account CROSS JOIN transactions t ON t.seq = p.seq" \
     " CROSS JOIN commodities c ON c.commodity = p.commodity"
 
+/* The text, and the date that the transaction is about if it was booked later. */
+#define BOTH_DATES "t.text || ifnull(' (value date ' || t.value_date || ')', '')"
+
 /* A balance that a statement has seen: it closes this statement, and opens the next one. */
 #define STATEMENT_BALANCE \
     " NULL AS date, NULL AS text, a.name AS account, c.symbol AS commodity, NULL AS amount," \
@@ -44,8 +47,8 @@
 const char store_i_views[] =
     "CREATE INDEX statements ON transactions(seq) WHERE kind = 'statement';"
 
-    "CREATE VIEW register AS SELECT a.name AS account, p.seq, p.n, t.date, t.code, t.text,"
-    " c.symbol AS commodity, " DECIMAL("p.amount") " AS amount, " DECIMAL("p.balance") " AS balance"
+    "CREATE VIEW register AS SELECT a.name AS account, p.seq, p.n, t.date, t.code,"
+    " " BOTH_DATES " AS text, c.symbol AS commodity, " DECIMAL("p.amount") " AS amount, " DECIMAL("p.balance") " AS balance"
     " FROM accounts a" POSTINGS ";"
 
     "CREATE VIEW trial_balance AS SELECT ifnull(l.client_group, '(house)') AS client_group,"
@@ -59,7 +62,7 @@ const char store_i_views[] =
     " SELECT l.client_group, l.client, " MONTH_AFTER("k.seq") " AS month, k.seq, 0 AS n,"
     " 'opening' AS kind," STATEMENT_BALANCE
     " UNION ALL SELECT l.client_group, l.client, " MONTH_AFTER("p.seq") ", p.seq, p.n, 'posting',"
-    " t.date, t.text, a.name, c.symbol, " DECIMAL("p.amount") ", " DECIMAL("p.balance")
+    " t.date, " BOTH_DATES ", a.name, c.symbol, " DECIMAL("p.amount") ", " DECIMAL("p.balance")
     " FROM accounts a CROSS JOIN lanes l ON l.lane = a.lane" POSTINGS
     " UNION ALL SELECT l.client_group, l.client, " CODE_MONTH ", k.seq, 0, 'closing',"
     STATEMENT_BALANCE " JOIN transactions s ON s.seq = k.seq;";

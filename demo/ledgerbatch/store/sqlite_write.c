@@ -24,7 +24,7 @@ static const char schema[] =
     "CREATE TABLE opening(account INTEGER NOT NULL, commodity INTEGER NOT NULL,"
     " amount INTEGER NOT NULL, PRIMARY KEY(account, commodity)) WITHOUT ROWID;"
     "CREATE TABLE transactions(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
-    " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
+    " status TEXT, code TEXT, text TEXT NOT NULL, value_date TEXT) WITHOUT ROWID;"
     "CREATE TABLE postings(seq INTEGER NOT NULL, n INTEGER NOT NULL, account INTEGER NOT NULL,"
     " commodity INTEGER NOT NULL, amount INTEGER NOT NULL, balance INTEGER, price TEXT,"
     " price_commodity INTEGER, price_is_total INTEGER, PRIMARY KEY(seq, n)) WITHOUT ROWID;"
@@ -49,7 +49,23 @@ static const char schema[] =
     "CREATE TABLE outputs(batch INTEGER NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,"
     " PRIMARY KEY(batch, path)) WITHOUT ROWID;"
     "CREATE TABLE reversals(reversed_seq INTEGER PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE rejected(batch INTEGER NOT NULL, n INTEGER NOT NULL, file TEXT NOT NULL,"
+    " line INTEGER NOT NULL, reason TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY(batch, n))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE reopened(batch INTEGER NOT NULL, month TEXT NOT NULL, reason TEXT NOT NULL,"
+    " PRIMARY KEY(batch, month)) WITHOUT ROWID;"
+    "CREATE TABLE rejected_totals(batch INTEGER NOT NULL, symbol TEXT NOT NULL,"
+    " transactions INTEGER NOT NULL, debits TEXT NOT NULL, credits TEXT NOT NULL,"
+    " decimals INTEGER NOT NULL, PRIMARY KEY(batch, symbol)) WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE contributions(seq INTEGER NOT NULL, lane INTEGER NOT NULL, bytes BLOB NOT NULL,"
+    " PRIMARY KEY(seq, lane)) WITHOUT ROWID;"
+    "CREATE TABLE reports(seq INTEGER PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE steps(batch INTEGER NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL,"
+    " digest TEXT NOT NULL, PRIMARY KEY(batch, n)) WITHOUT ROWID;"
+    "CREATE TABLE prices(commodity INTEGER NOT NULL, currency INTEGER NOT NULL, date TEXT NOT NULL,"
+    " units INTEGER NOT NULL, decimals INTEGER NOT NULL, PRIMARY KEY(commodity, currency, date))"
     " WITHOUT ROWID;";
 
 static const char *const statement_texts[STATEMENT_COUNT] = {
@@ -61,7 +77,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_INPUT_TOTAL] = "INSERT INTO input_totals VALUES(?,?,?,?,?)",
     [PUT_UNPOSTED] = "INSERT INTO unposted VALUES(?,?,?,?,?)",
     [PUT_BALANCE] = "INSERT INTO balances VALUES(?,?,?)",
-    [PUT_TRANSACTION] = "INSERT INTO transactions VALUES(?,?,?,?,?,?)",
+    [PUT_TRANSACTION] = "INSERT INTO transactions VALUES(?,?,?,?,?,?,?)",
     [PUT_POSTING] = "INSERT INTO postings VALUES(?,?,?,?,?,?,?,?,?)",
     [PUT_CLOSING] = "INSERT INTO closings VALUES(?,?,?,?)",
     [PUT_REFUSAL] = "INSERT INTO refused VALUES(?,?,?)",
@@ -72,6 +88,14 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
     [PUT_DEFERRAL] = "INSERT INTO deferred VALUES(?,?,?,?,?,?,?)",
     [PUT_OUTPUT] = "INSERT INTO outputs VALUES(?,?,?)",
+    [PUT_CONTRIBUTION] = "INSERT INTO contributions VALUES(?,?,?)",
+    [REMOVE_CONTRIBUTIONS] = "DELETE FROM contributions WHERE seq = ?",
+    [PUT_REPORT] = "INSERT INTO reports VALUES(?,?)",
+    [PUT_STEP] = "INSERT INTO steps VALUES(?,?,?,?)",
+    [PUT_PRICE] = "INSERT INTO prices VALUES(?,?,?,?,?)",
+    [PUT_REJECT] = "INSERT INTO rejected VALUES(?,?,?,?,?,?)",
+    [PUT_REJECT_TOTAL] = "INSERT INTO rejected_totals VALUES(?,?,?,?,?,?)",
+    [PUT_REOPENING] = "INSERT INTO reopened VALUES(?,?,?)",
     [PUT_REVERSAL] = "INSERT INTO reversals VALUES(?,?)",
     [SET_DEFERRAL_DONE] = "UPDATE deferred SET done_seq = ?2 WHERE seq = ?1 AND done_seq IS NULL",
     [SET_DEFERRAL_LANE] = "UPDATE deferred SET lane = ?2 WHERE seq = ?1",
@@ -83,8 +107,8 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
 };
 
-static sqlite3_stmt *prepare_statement(struct store *store, enum store_statement which,
-                                       struct problem *problem)
+sqlite3_stmt *store_i_prepare(struct store *store, enum store_statement which,
+                              struct problem *problem)
 {
     sqlite3_stmt **statement = &store->statements[which];
     if (!*statement && sqlite3_prepare_v3(store->connection, statement_texts[which], -1,
@@ -92,18 +116,6 @@ static sqlite3_stmt *prepare_statement(struct store *store, enum store_statement
         store_i_fail(store, problem);
     }
     return *statement;
-}
-
-/* Binding fails only without memory, or at a wrong index; the next step reports both. */
-static void bind_number(sqlite3_stmt *statement, int column, int64_t number)
-{
-    (void)sqlite3_bind_int64(statement, column, number);
-}
-
-static void bind_slice(sqlite3_stmt *statement, int column, struct slice text)
-{
-    (void)sqlite3_bind_text(statement, column, text.size ? text.data : "", (int)text.size,
-                            SQLITE_STATIC);
 }
 
 static void bind_null(sqlite3_stmt *statement, int column)
@@ -114,13 +126,13 @@ static void bind_null(sqlite3_stmt *statement, int column)
 static void bind_optional(sqlite3_stmt *statement, int column, bool has_value, int64_t number)
 {
     if (has_value) {
-        bind_number(statement, column, number);
+        store_i_bind_number(statement, column, number);
     } else {
         bind_null(statement, column);
     }
 }
 
-static bool run_statement(struct store *store, sqlite3_stmt *statement, struct problem *problem)
+bool store_i_run(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
     bool done = sqlite3_step(statement) == SQLITE_DONE || store_i_fail(store, problem);
     sqlite3_reset(statement);
@@ -129,7 +141,7 @@ static bool run_statement(struct store *store, sqlite3_stmt *statement, struct p
 
 static bool run_on_one_row(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
-    return run_statement(store, statement, problem) &&
+    return store_i_run(store, statement, problem) &&
            (sqlite3_changes(store->connection) == 1 ||
             problem_set(problem, EXIT_CODE_IO, "%s: the database lacks a row that must be there",
                         store->path));
@@ -147,19 +159,19 @@ bool store_create(struct store *store, struct problem *problem)
 static bool put_batch(struct store *store, const struct store_facts *facts, struct problem *problem)
 {
     char date[DATE_SIZE];
-    sqlite3_stmt *statement = prepare_statement(store, PUT_BATCH, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_BATCH, problem);
     if (!statement) {
         return false;
     }
     date_write(date, facts->date);
-    bind_number(statement, 1, facts->number);
-    bind_slice(statement, 2, slice_of(facts->is_day ? "day" : "run"));
-    bind_slice(statement, 3, (struct slice){ date, DATE_SIZE });
-    bind_slice(statement, 4, slice_of(facts->digest));
-    bind_number(statement, 5, facts->base_seq);
-    bind_number(statement, 6, facts->task_count);
-    bind_number(statement, 7, facts->transaction_count);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, facts->number);
+    store_i_bind_text(statement, 2, slice_of(facts->is_day ? "day" : "run"));
+    store_i_bind_text(statement, 3, (struct slice){ date, DATE_SIZE });
+    store_i_bind_text(statement, 4, slice_of(facts->digest));
+    store_i_bind_number(statement, 5, facts->base_seq);
+    store_i_bind_number(statement, 6, facts->task_count);
+    store_i_bind_number(statement, 7, facts->transaction_count);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_begin_batch(struct store *store, const struct store_facts *facts,
@@ -176,13 +188,13 @@ bool store_begin_batch(struct store *store, const struct store_facts *facts,
 
 bool store_put_file(struct store *store, const struct stored_file *file, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_FILE, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_FILE, problem);
     if (!statement) {
         return false;
     }
-    bind_slice(statement, 1, slice_of(file->digest));
-    bind_number(statement, 2, file->number);
-    return run_statement(store, statement, problem);
+    store_i_bind_text(statement, 1, slice_of(file->digest));
+    store_i_bind_number(statement, 2, file->number);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_clear_outputs(struct store *store, struct problem *problem)
@@ -194,14 +206,14 @@ bool store_clear_outputs(struct store *store, struct problem *problem)
 bool store_put_output(struct store *store, const struct stored_output *output,
                       struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_OUTPUT, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_OUTPUT, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, output->number);
-    bind_slice(statement, 2, output->path);
-    bind_slice(statement, 3, output->digest);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, output->number);
+    store_i_bind_text(statement, 2, output->path);
+    store_i_bind_text(statement, 3, output->digest);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_clear_lanes(struct store *store, struct problem *problem)
@@ -211,38 +223,38 @@ bool store_clear_lanes(struct store *store, struct problem *problem)
 
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_LANE, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_LANE, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, lane->number);
-    bind_slice(statement, 2, lane->client);
-    bind_slice(statement, 3, lane->group);
-    bind_number(statement, 4, lane->last_seq);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, lane->number);
+    store_i_bind_text(statement, 2, lane->client);
+    store_i_bind_text(statement, 3, lane->group);
+    store_i_bind_number(statement, 4, lane->last_seq);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_account(struct store *store, const struct stored_account *account,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_ACCOUNT, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_ACCOUNT, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, account->number);
-    bind_slice(statement, 2, account->name);
+    store_i_bind_number(statement, 1, account->number);
+    store_i_bind_text(statement, 2, account->name);
     bind_optional(statement, 3, account->has_lane, account->lane);
-    return run_statement(store, statement, problem);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_set_account_lane(struct store *store, const struct stored_account *account,
                             struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, SET_ACCOUNT_LANE, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, SET_ACCOUNT_LANE, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, account->number);
+    store_i_bind_number(statement, 1, account->number);
     bind_optional(statement, 2, account->has_lane, account->lane);
     return run_on_one_row(store, statement, problem);
 }
@@ -250,17 +262,17 @@ bool store_set_account_lane(struct store *store, const struct stored_account *ac
 bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
                          struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_COMMODITY, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_COMMODITY, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, commodity->number);
-    bind_slice(statement, 2, commodity->symbol);
-    bind_number(statement, 3, commodity->scale);
-    bind_number(statement, 4, commodity->storage_scale);
-    bind_number(statement, 5, commodity->symbol_first);
-    bind_number(statement, 6, commodity->spaced);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, commodity->number);
+    store_i_bind_text(statement, 2, commodity->symbol);
+    store_i_bind_number(statement, 3, commodity->scale);
+    store_i_bind_number(statement, 4, commodity->storage_scale);
+    store_i_bind_number(statement, 5, commodity->symbol_first);
+    store_i_bind_number(statement, 6, commodity->spaced);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_input_total(struct store *store, const struct stored_input_total *total,
@@ -268,27 +280,28 @@ bool store_put_input_total(struct store *store, const struct stored_input_total 
 {
     char debits[AMOUNT_TEXT_SIZE];
     char credits[AMOUNT_TEXT_SIZE];
-    sqlite3_stmt *statement = prepare_statement(store, PUT_INPUT_TOTAL, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_INPUT_TOTAL, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, total->batch);
-    bind_number(statement, 2, total->commodity);
-    bind_number(statement, 3, total->transactions);
-    bind_slice(statement, 4, (struct slice){ debits, amount_write(debits, total->debits, 0, 0) });
-    bind_slice(statement, 5,
-               (struct slice){ credits, amount_write(credits, total->credits, 0, 0) });
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, total->batch);
+    store_i_bind_number(statement, 2, total->commodity);
+    store_i_bind_number(statement, 3, total->transactions);
+    store_i_bind_text(statement, 4,
+                      (struct slice){ debits, amount_write(debits, total->debits, 0, 0) });
+    store_i_bind_text(statement, 5,
+                      (struct slice){ credits, amount_write(credits, total->credits, 0, 0) });
+    return store_i_run(store, statement, problem);
 }
 
 static sqlite3_stmt *prepare_balance(struct store *store, enum store_statement which,
                                      const struct stored_balance *balance, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, which, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, which, problem);
     if (statement) {
-        bind_number(statement, 1, balance->account);
-        bind_number(statement, 2, balance->commodity);
-        bind_number(statement, 3, balance->amount);
+        store_i_bind_number(statement, 1, balance->account);
+        store_i_bind_number(statement, 2, balance->commodity);
+        store_i_bind_number(statement, 3, balance->amount);
     }
     return statement;
 }
@@ -297,7 +310,7 @@ bool store_put_balance(struct store *store, const struct stored_balance *balance
                        struct problem *problem)
 {
     sqlite3_stmt *statement = prepare_balance(store, PUT_BALANCE, balance, problem);
-    return statement && run_statement(store, statement, problem);
+    return statement && store_i_run(store, statement, problem);
 }
 
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
@@ -311,26 +324,33 @@ static bool put_header(struct store *store, enum store_statement which,
                        const struct stored_transaction *transaction, struct problem *problem)
 {
     char date[DATE_SIZE];
-    sqlite3_stmt *statement = prepare_statement(store, which, problem);
+    char value_date[DATE_SIZE];
+    sqlite3_stmt *statement = store_i_prepare(store, which, problem);
     if (!statement) {
         return false;
     }
     date_write(date, transaction->date);
-    bind_number(statement, 1, transaction->seq);
-    bind_slice(statement, 2, (struct slice){ date, DATE_SIZE });
-    bind_slice(statement, 3, transaction->kind);
+    store_i_bind_number(statement, 1, transaction->seq);
+    store_i_bind_text(statement, 2, (struct slice){ date, DATE_SIZE });
+    store_i_bind_text(statement, 3, transaction->kind);
     if (transaction->status) {
-        bind_slice(statement, 4, (struct slice){ &transaction->status, 1 });
+        store_i_bind_text(statement, 4, (struct slice){ &transaction->status, 1 });
     } else {
         bind_null(statement, 4);
     }
     if (transaction->has_code) {
-        bind_slice(statement, 5, transaction->code);
+        store_i_bind_text(statement, 5, transaction->code);
     } else {
         bind_null(statement, 5);
     }
-    bind_slice(statement, 6, transaction->text);
-    return run_statement(store, statement, problem);
+    store_i_bind_text(statement, 6, transaction->text);
+    if (which == PUT_TRANSACTION && transaction->value_date) {
+        date_write(value_date, transaction->value_date);
+        store_i_bind_text(statement, 7, (struct slice){ value_date, DATE_SIZE });
+    } else if (which == PUT_TRANSACTION) {
+        bind_null(statement, 7);
+    }
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
@@ -347,81 +367,81 @@ static void bind_price(sqlite3_stmt *statement, const struct stored_posting *pos
         bind_null(statement, 9);
         return;
     }
-    bind_slice(statement, 7, posting->price);
-    bind_number(statement, 8, posting->price_commodity);
-    bind_number(statement, 9, posting->price_is_total);
+    store_i_bind_text(statement, 7, posting->price);
+    store_i_bind_number(statement, 8, posting->price_commodity);
+    store_i_bind_number(statement, 9, posting->price_is_total);
 }
 
 bool store_put_posting(struct store *store, const struct stored_posting *posting,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_POSTING, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_POSTING, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, posting->seq);
-    bind_number(statement, 2, posting->number);
-    bind_number(statement, 3, posting->account);
-    bind_number(statement, 4, posting->commodity);
-    bind_number(statement, 5, posting->amount);
+    store_i_bind_number(statement, 1, posting->seq);
+    store_i_bind_number(statement, 2, posting->number);
+    store_i_bind_number(statement, 3, posting->account);
+    store_i_bind_number(statement, 4, posting->commodity);
+    store_i_bind_number(statement, 5, posting->amount);
     bind_optional(statement, 6, posting->has_balance, posting->balance);
     bind_price(statement, posting);
-    return run_statement(store, statement, problem);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_unposted(struct store *store, const struct stored_unposted *posting,
                         struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_UNPOSTED, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_UNPOSTED, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, posting->seq);
-    bind_number(statement, 2, posting->number);
-    bind_number(statement, 3, posting->account);
-    bind_number(statement, 4, posting->commodity);
-    bind_number(statement, 5, posting->amount);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, posting->seq);
+    store_i_bind_number(statement, 2, posting->number);
+    store_i_bind_number(statement, 3, posting->account);
+    store_i_bind_number(statement, 4, posting->commodity);
+    store_i_bind_number(statement, 5, posting->amount);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_closing(struct store *store, const struct stored_closing *closing,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_CLOSING, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_CLOSING, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, closing->seq);
-    bind_number(statement, 2, closing->account);
-    bind_number(statement, 3, closing->commodity);
-    bind_number(statement, 4, closing->amount);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, closing->seq);
+    store_i_bind_number(statement, 2, closing->account);
+    store_i_bind_number(statement, 3, closing->commodity);
+    store_i_bind_number(statement, 4, closing->amount);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_refusal(struct store *store, const struct stored_refusal *refusal,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_REFUSAL, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_REFUSAL, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, refusal->seq);
-    bind_slice(statement, 2, refusal->reason);
-    bind_slice(statement, 3, refusal->entry);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, refusal->seq);
+    store_i_bind_text(statement, 2, refusal->reason);
+    store_i_bind_text(statement, 3, refusal->entry);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_HELD, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_HELD, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, held->lane);
-    bind_number(statement, 2, held->seq);
-    bind_number(statement, 3, held->failed_seq);
-    bind_slice(statement, 4, held->reason);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, held->lane);
+    store_i_bind_number(statement, 2, held->seq);
+    store_i_bind_number(statement, 3, held->failed_seq);
+    store_i_bind_text(statement, 4, held->reason);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_held_task(struct store *store, const struct stored_transaction *task,
@@ -433,10 +453,10 @@ bool store_put_held_task(struct store *store, const struct stored_transaction *t
 static sqlite3_stmt *prepare_share(struct store *store, enum store_statement which,
                                    const struct stored_share *share, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, which, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, which, problem);
     if (statement) {
-        bind_number(statement, 1, share->seq);
-        bind_number(statement, 2, share->lane);
+        store_i_bind_number(statement, 1, share->seq);
+        store_i_bind_number(statement, 2, share->lane);
     }
     return statement;
 }
@@ -445,83 +465,83 @@ bool store_put_holder(struct store *store, const struct stored_share *holder,
                       struct problem *problem)
 {
     sqlite3_stmt *statement = prepare_share(store, PUT_HOLDER, holder, problem);
-    return statement && run_statement(store, statement, problem);
+    return statement && store_i_run(store, statement, problem);
 }
 
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem)
 {
     sqlite3_stmt *statement = prepare_share(store, PUT_MISSING, missing, problem);
-    return statement && run_statement(store, statement, problem);
+    return statement && store_i_run(store, statement, problem);
 }
 
 bool store_put_reversal(struct store *store, uint32_t reversed_seq, uint32_t seq,
                         struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_REVERSAL, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_REVERSAL, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, reversed_seq);
-    bind_number(statement, 2, seq);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, reversed_seq);
+    store_i_bind_number(statement, 2, seq);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, PUT_FAILED, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_FAILED, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, failed->seq);
-    bind_slice(statement, 2, failed->code);
-    bind_slice(statement, 3, failed->reason);
-    return run_statement(store, statement, problem);
+    store_i_bind_number(statement, 1, failed->seq);
+    store_i_bind_text(statement, 2, failed->code);
+    store_i_bind_text(statement, 3, failed->reason);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_put_deferral(struct store *store, const struct stored_deferral *deferral,
                         struct problem *problem)
 {
     char date[DATE_SIZE];
-    sqlite3_stmt *statement = prepare_statement(store, PUT_DEFERRAL, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, PUT_DEFERRAL, problem);
     if (!statement) {
         return false;
     }
     date_write(date, deferral->date);
-    bind_number(statement, 1, deferral->seq);
-    bind_slice(statement, 2, (struct slice){ date, DATE_SIZE });
+    store_i_bind_number(statement, 1, deferral->seq);
+    store_i_bind_text(statement, 2, (struct slice){ date, DATE_SIZE });
     bind_optional(statement, 3, deferral->has_lane, deferral->lane);
-    bind_number(statement, 4, deferral->root_seq);
-    bind_slice(statement, 5, deferral->reason);
-    bind_slice(statement, 6, deferral->entry);
+    store_i_bind_number(statement, 4, deferral->root_seq);
+    store_i_bind_text(statement, 5, deferral->reason);
+    store_i_bind_text(statement, 6, deferral->entry);
     bind_optional(statement, 7, deferral->done_seq != 0, deferral->done_seq);
-    return run_statement(store, statement, problem);
+    return store_i_run(store, statement, problem);
 }
 
 bool store_set_deferral_done(struct store *store, uint32_t seq, uint32_t done_seq,
                              struct problem *problem)
 {
-    sqlite3_stmt *done = prepare_statement(store, SET_DEFERRAL_DONE, problem);
-    sqlite3_stmt *removed = done ? prepare_statement(store, REMOVE_UNPOSTED, problem) : NULL;
+    sqlite3_stmt *done = store_i_prepare(store, SET_DEFERRAL_DONE, problem);
+    sqlite3_stmt *removed = done ? store_i_prepare(store, REMOVE_UNPOSTED, problem) : NULL;
     if (!removed) {
         return false;
     }
-    bind_number(done, 1, seq);
-    bind_number(done, 2, done_seq);
-    bind_number(removed, 1, seq);
-    return run_on_one_row(store, done, problem) && run_statement(store, removed, problem);
+    store_i_bind_number(done, 1, seq);
+    store_i_bind_number(done, 2, done_seq);
+    store_i_bind_number(removed, 1, seq);
+    return run_on_one_row(store, done, problem) && store_i_run(store, removed, problem);
 }
 
 bool store_set_deferral_lane(struct store *store, uint32_t seq, uint32_t lane,
                              struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, SET_DEFERRAL_LANE, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, SET_DEFERRAL_LANE, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, seq);
-    bind_number(statement, 2, lane);
+    store_i_bind_number(statement, 1, seq);
+    store_i_bind_number(statement, 2, lane);
     return run_on_one_row(store, statement, problem);
 }
 
@@ -535,12 +555,12 @@ bool store_remove_missing(struct store *store, const struct stored_share *missin
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, SET_PROGRESS, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, SET_PROGRESS, problem);
     if (!statement) {
         return false;
     }
-    bind_number(statement, 1, lane);
-    bind_number(statement, 2, last_seq);
+    store_i_bind_number(statement, 1, lane);
+    store_i_bind_number(statement, 2, last_seq);
     return run_on_one_row(store, statement, problem);
 }
 
@@ -557,10 +577,10 @@ bool store_clear_held(struct store *store, struct problem *problem)
 
 bool store_set_state(struct store *store, enum store_state state, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepare_statement(store, SET_STATE, problem);
+    sqlite3_stmt *statement = store_i_prepare(store, SET_STATE, problem);
     if (!statement) {
         return false;
     }
-    bind_slice(statement, 1, slice_of(store_i_state_words[state]));
+    store_i_bind_text(statement, 1, slice_of(store_i_state_words[state]));
     return run_on_one_row(store, statement, problem);
 }

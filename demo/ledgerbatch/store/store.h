@@ -21,7 +21,7 @@
 
 struct store;
 
-/* A closed batch is done but for deferred transactions. */
+/* A closed batch has only deferred transactions left. */
 enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_CLOSED, STORE_FINISHED };
 
 /* Facts about the last batch in a store: a run, or one of the days that follow one another. */
@@ -62,10 +62,11 @@ struct stored_balance {
 
 struct stored_transaction {
     uint32_t seq, date;
-    struct slice kind; /* post, refused, statement, accrual, close */
+    struct slice kind; /* post, refused, statement, accrual, close, fees */
     char status;       /* '*', '!' or 0 */
     bool has_code;
     struct slice code, text;
+    uint32_t value_date; /* the date that it is about, if it was booked later; else 0 */
 };
 
 struct stored_posting {
@@ -93,6 +94,30 @@ struct stored_unposted {
     int64_t amount;
 };
 
+/* A transaction of the input that was rejected. */
+struct stored_reject {
+    uint32_t batch, number; /* of the batch; its place among the rejected ones, from 1 */
+    struct slice file;      /* the SHA-256 of its file */
+    uint32_t line;
+    struct slice reason, entry; /* begins with the faulty line's number; all lines of the input */
+};
+
+/* A closed month that was reopened for transactions of a batch. */
+struct stored_reopening {
+    uint32_t batch;
+    struct slice month; /* YYYY-MM */
+    struct slice reason;
+};
+
+/* The sums of the rejected transactions whose amounts are known, in one commodity. */
+struct stored_reject_total {
+    uint32_t batch;
+    struct slice symbol;
+    uint32_t transactions;
+    wide debits, credits; /* in units of 10^-scale */
+    uint32_t scale;
+};
+
 /* A file that was posted, by what it says. */
 struct stored_file {
     char digest[SHA256_TEXT_SIZE];
@@ -107,6 +132,32 @@ struct stored_closing {
 struct stored_refusal {
     uint32_t seq;
     struct slice reason, entry; /* the refused transaction as journal text */
+};
+
+/* The contribution of a client to a user's step that is done for some of its clients only.
+ */
+struct stored_contribution {
+    uint32_t seq, lane;
+    struct slice bytes;
+};
+
+/* The report of a user's step. */
+struct stored_report {
+    uint32_t seq;
+    struct slice text;
+};
+
+/* A user's step of a batch: its name in the rules, and the SHA-256 of its object. */
+struct stored_step {
+    uint32_t batch, number; /* its place among the month-end steps, from 1 */
+    struct slice name, digest;
+};
+
+/* The price of one of a commodity in another one, its currency, from a date on. */
+struct stored_price {
+    uint32_t commodity, currency, date;
+    int64_t units;
+    uint32_t decimals;
 };
 
 /* A rollup that failed because clients were held; it is run again after all other tasks. */
@@ -218,9 +269,20 @@ void store_widen_window(struct store *store, uint32_t base_seq);
 bool store_read_last_seq(struct store *store, uint32_t *seq, struct problem *problem);
 /* Finds the date of the batch before the last one; 0 if there is none. */
 bool store_read_earlier_date(struct store *store, uint32_t *date, struct problem *problem);
+/* Finds the base_seq of the first batch that ends on a day or later. */
+bool store_read_begin_seq(struct store *store, uint32_t date, uint32_t *seq,
+                          struct problem *problem);
 /* Finds the seq of the last month-end's first statement up to a seq; 0 if there is none. */
 bool store_read_statement_seq(struct store *store, uint32_t until, uint32_t *seq,
                               struct problem *problem);
+
+/* Finds whether there is an index of codes. A batch that checks codes creates it, and it stays. */
+bool store_has_code_index(struct store *store, bool *has_index, struct problem *problem);
+bool store_index_codes(struct store *store, struct problem *problem);
+/* Finds the first posted transaction with a code before the window, with the index; *seq is 0 if
+ * there is none. */
+bool store_find_code(struct store *store, struct slice code, uint32_t *seq, uint32_t *date,
+                     struct problem *problem);
 
 bool store_put_file(struct store *store, const struct stored_file *file, struct problem *problem);
 /* Finds the date of the batch that a file was posted in; 0 if it was not. */
@@ -255,6 +317,14 @@ bool store_put_commodity(struct store *store, const struct stored_commodity *com
 bool store_put_input_total(struct store *store, const struct stored_input_total *total,
                            struct problem *problem);
 
+bool store_put_reject(struct store *store, const struct stored_reject *reject,
+                      struct problem *problem);
+/* Records that a closed month was reopened for transactions of a batch. */
+bool store_put_reopening(struct store *store, const struct stored_reopening *reopening,
+                         struct problem *problem);
+bool store_put_reject_total(struct store *store, const struct stored_reject_total *total,
+                            struct problem *problem);
+
 bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
                            struct problem *problem);
 bool store_put_posting(struct store *store, const struct stored_posting *posting,
@@ -276,6 +346,18 @@ bool store_put_holder(struct store *store, const struct stored_share *holder,
 /* Records that a rollup was done without a client of its group. */
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem);
+
+bool store_put_contribution(struct store *store, const struct stored_contribution *contribution,
+                            struct problem *problem);
+/* Removes the contributions to a step whose `group` was called. */
+bool store_remove_contributions(struct store *store, uint32_t seq, struct problem *problem);
+bool store_put_report(struct store *store, const struct stored_report *report,
+                      struct problem *problem);
+bool store_put_step(struct store *store, const struct stored_step *step, struct problem *problem);
+/* Removes all prices. The caller then puts those that later batches need. */
+bool store_clear_prices(struct store *store, struct problem *problem);
+bool store_put_price(struct store *store, const struct stored_price *price,
+                     struct problem *problem);
 
 bool store_put_deferral(struct store *store, const struct stored_deferral *deferral,
                         struct problem *problem);
@@ -321,8 +403,12 @@ enum store_rows {
     STORE_ACCOUNTS,
     STORE_COMMODITIES,
     STORE_INPUT_TOTALS,
+    STORE_REJECTS,
+    STORE_REJECT_TOTALS,
+    STORE_REOPENINGS,
     STORE_BALANCES,
     STORE_TRANSACTIONS,
+    STORE_EARLIER_CODES, /* struct stored_transaction: posted before the window, with a code */
     STORE_POSTINGS,
     STORE_UNPOSTED,
     STORE_CLOSINGS,
@@ -333,12 +419,16 @@ enum store_rows {
     STORE_MISSING,
     STORE_FAILED_ROLLUPS,
     STORE_DEFERRALS,
-    STORE_CARRIED, /* struct stored_share: deferred before the window, not done, and its lanes */
-    STORE_OUTPUTS, /* of all batches */
-    STORE_OPENINGS /* read into a struct stored_balance */
+    STORE_CARRIED,  /* struct stored_share: deferred before the window, not done, and its lanes */
+    STORE_OUTPUTS,  /* of all batches */
+    STORE_OPENINGS, /* read into a struct stored_balance */
+    STORE_CONTRIBUTIONS,
+    STORE_REPORTS,
+    STORE_STEPS, /* of all batches */
+    STORE_PRICES
 };
 
-#define STORE_ROW_KINDS ((size_t)STORE_OPENINGS + 1)
+#define STORE_ROW_KINDS ((size_t)STORE_PRICES + 1)
 
 struct store_cursor;
 
