@@ -6,40 +6,13 @@
 
 #include "arguments.h"
 #include "base/sha256.h"
-#include "base/syntax.h"
+#include "cli/cli_day.h"
+#include "cli/cli_plan.h"
+#include "cli/cli_value.h"
 #include "memory.h"
 
-#define COMMIT_SIZE     8192
-#define WORKERS_MAX     1024
-#define REASON_SIZE_MAX 200
-
-static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
-                        unsigned long maximum, unsigned long *number)
-{
-    const char *value = NULL;
-    if (!arguments_take_value(arguments, name, &value)) {
-        return false;
-    }
-    unsigned long read = 0;
-    size_t digits = strspn(value, "0123456789");
-    bool good = digits > 0 && digits <= 18 && value[digits] == 0;
-    if (good) {
-        read = strtoul(value, NULL, 10);
-        good = read >= minimum && read <= maximum;
-    }
-    *number = read;
-    return good || arguments_fail(arguments, "not a number in range after ", name);
-}
-
-static bool take_pattern(struct arguments *arguments, const char *name, struct patterns *patterns)
-{
-    const char *value = NULL;
-    if (!arguments_take_value(arguments, name, &value)) {
-        return false;
-    }
-    patterns_add(patterns, value);
-    return true;
-}
+#define COMMIT_SIZE 8192
+#define WORKERS_MAX 1024
 
 static bool take_monthly(struct arguments *arguments, struct rules *rules)
 {
@@ -47,24 +20,29 @@ static bool take_monthly(struct arguments *arguments, struct rules *rules)
     if (!arguments_take_value(arguments, "--monthly", &value)) {
         return false;
     }
-    if (rules->statement || rules->accrual || rules->close || rules->trial_balance) {
+    if (rules->steps.count > 0) {
         return arguments_fail(arguments, "--monthly is given twice", "");
     }
-    const char *wrong = rules_read_monthly(rules, value);
+    const char *wrong = month_end_steps_read_list(&rules->steps, value);
     return !wrong || arguments_fail(arguments, wrong, "");
 }
 
-/* `wrong` says what the option takes. */
-static bool take_day(struct arguments *arguments, const char *option, const char *wrong,
-                     uint32_t *day)
+static bool take_rules(struct arguments *arguments, struct rules *rules)
+{
+    return (!rules->file || arguments_fail(arguments, "--rules is given twice", "")) &&
+           arguments_take_value(arguments, "--rules", &rules->file);
+}
+
+static bool take_client_by(struct arguments *arguments, struct rules *rules)
 {
     const char *value = NULL;
-    if (!arguments_take_value(arguments, option, &value)) {
+    if (!arguments_take_value(arguments, "--client-by", &value)) {
         return false;
     }
-    const char *at = value;
-    const char *end = value + strlen(value);
-    return (!syntax_date(&at, end, day) && at == end) || arguments_fail(arguments, wrong, value);
+    rules->given |= RULES_CLIENT_BY;
+    return rules_read_client_by(rules, value) ||
+           arguments_fail(arguments, "--client-by takes depth, file, payee or tag:NAME, not ",
+                          value);
 }
 
 /* Reads an option about rules. Sets *known to whether the argument is one. */
@@ -77,25 +55,40 @@ static bool take_rule(struct arguments *arguments, struct rules *rules, const ch
         rules->csv = true;
         return true;
     }
+    if (strcmp(argument, "--end-month") == 0) {
+        rules->ends_month = true;
+        return true;
+    }
     if (arguments_is_option(argument, "--client-depth")) {
-        bool read = take_number(arguments, "--client-depth", 1, 1000, &number);
+        bool read = cli_take_number(arguments, "--client-depth", 1, 1000, &number);
         rules->client_depth = (unsigned)number;
+        rules->given |= RULES_CLIENT_DEPTH;
         return read;
     }
+    if (arguments_is_option(argument, "--client-by")) {
+        return take_client_by(arguments, rules);
+    }
     if (arguments_is_option(argument, "--commutative")) {
-        return take_pattern(arguments, "--commutative", &rules->commutative);
+        rules->given |= RULES_COMMUTATIVE;
+        return cli_take_pattern(arguments, "--commutative", &rules->commutative);
     }
     if (arguments_is_option(argument, "--no-overdraft")) {
-        return take_pattern(arguments, "--no-overdraft", &rules->no_overdraft);
+        rules->given |= RULES_NO_OVERDRAFT;
+        return cli_take_pattern(arguments, "--no-overdraft", &rules->no_overdraft);
     }
     if (arguments_is_option(argument, "--monthly")) {
+        rules->given |= RULES_MONTH_END;
         return take_monthly(arguments, rules);
     }
     if (arguments_is_option(argument, "--until")) {
-        return take_day(arguments, "--until", "--until takes a day such as 2024-03-05, not ",
-                        &rules->until);
+        return cli_take_day(arguments, "--until", "--until takes a day such as 2024-03-05, not ",
+                            &rules->until);
+    }
+    if (arguments_is_option(argument, "--rules")) {
+        return take_rules(arguments, rules);
     }
     if (arguments_is_option(argument, "--accrual-accounts")) {
+        rules->given |= RULES_MONTH_END;
         return arguments_take_value(arguments, "--accrual-accounts", &rules->accrual_accounts);
     }
     *known = false;
@@ -187,6 +180,10 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (known) {
         return read_watch;
     }
+    bool read_input = cli_take_input_option(arguments, run, argument, &known);
+    if (known) {
+        return read_input;
+    }
     if (arguments_is_option(argument, "--db")) {
         return arguments_take_value(arguments, "--db", &run->database);
     }
@@ -197,12 +194,12 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         return take_statements(arguments, &run->statement_files);
     }
     if (arguments_is_option(argument, "--workers")) {
-        bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);
+        bool read = cli_take_number(arguments, "--workers", 1, WORKERS_MAX, &number);
         run->workers = (unsigned)number;
         return read;
     }
     if (arguments_is_option(argument, "--task-wait-us")) {
-        bool read = take_number(arguments, "--task-wait-us", 0, 1000000, &number);
+        bool read = cli_take_number(arguments, "--task-wait-us", 0, 1000000, &number);
         run->task_wait_us = (unsigned)number;
         return read;
     }
@@ -217,72 +214,14 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         return take_max_refused(arguments, &run->max_refused);
     }
     if (arguments_is_option(argument, "--fail-on")) {
-        return take_pattern(arguments, "--fail-on", &run->fail_on);
+        return cli_take_pattern(arguments, "--fail-on", &run->fail_on);
     }
     if (arguments_is_option(argument, "--commit-size")) {
-        bool read = take_number(arguments, "--commit-size", 1, 1 << 24, &number);
+        bool read = cli_take_number(arguments, "--commit-size", 1, 1 << 24, &number);
         run->commit_size = number;
         return read;
     }
     return arguments_fail(arguments, "unknown option ", argument);
-}
-
-/* A reason becomes a part of a line in journals. */
-static bool is_reason(const char *text)
-{
-    bool is_good = text[0] != 0 && text[0] != ' ' && strlen(text) <= REASON_SIZE_MAX;
-    for (const char *at = text; is_good && *at; at++) {
-        is_good = *at != ';' && (unsigned char)*at >= ' ' && *at != 0x7f;
-    }
-    return is_good;
-}
-
-/* Reads SEQ=REASON. */
-static bool take_request(struct arguments *arguments, const char *option,
-                         struct opening_request **requests, size_t *count)
-{
-    const char *value = NULL;
-    if (!arguments_take_value(arguments, option, &value)) {
-        return false;
-    }
-    size_t digits = strspn(value, "0123456789");
-    unsigned long seq = digits > 0 && digits < 10 ? strtoul(value, NULL, 10) : 0;
-    if (seq == 0 || value[digits] != '=' || !is_reason(value + digits + 1)) {
-        return arguments_fail(arguments,
-                              "--skip and --reverse take a seq and a reason of one line without "
-                              "';', as in 12='sent twice', not ",
-                              value);
-    }
-    if (!*requests) {
-        *requests = memory_zeroed((size_t)arguments->count, sizeof **requests);
-    }
-    (*requests)[(*count)++] = (struct opening_request){ (uint32_t)seq, value + digits + 1 };
-    return true;
-}
-
-/* Reads an option of the command day. Sets *known to whether it is one. */
-static bool take_day_option(struct arguments *arguments, struct run_options *run, bool is_day,
-                            const char *argument, bool *known)
-{
-    bool takes = is_day || run->resumed.is_retry;
-    *known = true;
-    if (is_day && arguments_is_option(argument, "--date")) {
-        return take_day(arguments, "--date", "--date takes a day such as 2024-03-05, not ",
-                        &run->day);
-    }
-    if (takes && strcmp(argument, "--post-deferred") == 0) {
-        run->requests.posts_deferred = true;
-        return true;
-    }
-    if (takes && arguments_is_option(argument, "--skip")) {
-        return take_request(arguments, "--skip", &run->requests.skips, &run->requests.skip_count);
-    }
-    if (takes && arguments_is_option(argument, "--reverse")) {
-        return take_request(arguments, "--reverse", &run->requests.reversals,
-                            &run->requests.reversal_count);
-    }
-    *known = false;
-    return true;
 }
 
 /* Reads an option about what a retry resumes, and when. Sets *known to whether it is one. */
@@ -292,8 +231,8 @@ static bool take_choice(struct arguments *arguments, struct run_options *run, co
     struct held_choice *choice = &run->resumed;
     *known = true;
     if (choice->is_retry && arguments_is_option(argument, "--day")) {
-        return take_day(arguments, "--day", "--day takes a day such as 2024-03-05, not ",
-                        &run->retry_day);
+        return cli_take_day(arguments, "--day", "--day takes a day such as 2024-03-05, not ",
+                            &run->retry_day);
     }
     if (choice->is_retry && strcmp(argument, "--all") == 0) {
         choice->all = true;
@@ -315,6 +254,10 @@ static bool check_run(const struct run_options *run, bool is_day, struct argumen
     if (run->watch.is_ascii && !run->watch.is_live) {
         return arguments_fail(arguments, "--ascii is about --live, which is not given", "");
     }
+    if (run->rules.accrual_accounts && !rules_accrue(&run->rules)) {
+        return arguments_fail(
+            arguments, "--accrual-accounts is about accrual, which --monthly does not name", "");
+    }
     if (run->defers && run->has_on_quarantine) {
         return arguments_fail(
             arguments,
@@ -325,33 +268,26 @@ static bool check_run(const struct run_options *run, bool is_day, struct argumen
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
         return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
     }
-    if (is_day && run->day == 0 && !run->is_check) {
-        return arguments_fail(arguments, "day needs --date with the day, such as 2024-03-05", "");
+    if (!cli_check_day(run, is_day, arguments)) {
+        return false;
     }
-    const struct opening_requests *requests = &run->requests;
-    bool is_about_days =
-        requests->posts_deferred || requests->skip_count + requests->reversal_count > 0;
-    if (is_about_days && run->day == 0 && !resumed->is_retry) {
-        return arguments_fail(arguments, "--post-deferred, --skip and --reverse need --date", "");
-    }
-    if (run->day != 0 && run->rules.until != 0) {
-        return arguments_fail(arguments,
-                              "--until is not for days: what a day leaves out could not be posted "
-                              "later",
-                              "");
-    }
-    return run->file_count > 0 || run->day != 0 || requests->posts_deferred ||
+    return run->file_count > 0 || run->day != 0 || run->requests.posts_deferred ||
            arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
 
-enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY, KIND_CHECK };
+enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY, KIND_CHECK, KIND_PLAN };
 
 static bool take_option(struct cli *cli, struct arguments *arguments, enum run_kind kind,
                         const char **clients, const char *argument)
 {
-    bool known;
-    bool taken = take_day_option(arguments, &cli->run, kind == KIND_DAY || kind == KIND_CHECK,
-                                 argument, &known);
+    bool known = false;
+    bool taken =
+        kind != KIND_PLAN || cli_take_plan_option(arguments, &cli->forecast, argument, &known);
+    if (known) {
+        return taken;
+    }
+    taken = cli_take_day_option(arguments, &cli->run, kind == KIND_DAY || kind == KIND_CHECK,
+                                argument, &known);
     if (known) {
         return taken;
     }
@@ -364,7 +300,7 @@ static bool read_run(struct cli *cli, struct arguments *arguments, enum run_kind
     bool only_files = false;
     const char **files = memory_zeroed((size_t)arguments->count, sizeof *files);
     const char **clients = memory_zeroed((size_t)arguments->count, sizeof *clients);
-    cli->command = CLI_RUN;
+    cli->command = kind == KIND_PLAN ? CLI_PLAN : CLI_RUN;
     cli->run.files = files;
     cli->run.is_check = kind == KIND_CHECK;
     cli->run.folder = kind == KIND_CHECK ? NULL : cli->run.folder;
@@ -402,14 +338,16 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
         return arguments_take_value(arguments, "--db", &cli->database);
     }
     if (cli->command == CLI_TRIAL_BALANCE && arguments_is_option(argument, "--at")) {
-        return take_day(arguments, "--at", "--at takes a day such as 2024-03-05, not ", &cli->day);
+        return cli_take_day(arguments, "--at", "--at takes a day such as 2024-03-05, not ",
+                            &cli->day);
     }
     if (cli->command == CLI_STATEMENT && arguments_is_option(argument, "--from")) {
-        return take_day(arguments, "--from", "--from takes a day such as 2024-03-05, not ",
-                        &cli->from_day);
+        return cli_take_day(arguments, "--from", "--from takes a day such as 2024-03-05, not ",
+                            &cli->from_day);
     }
     if (cli->command == CLI_STATEMENT && arguments_is_option(argument, "--to")) {
-        return take_day(arguments, "--to", "--to takes a day such as 2024-03-05, not ", &cli->day);
+        return cli_take_day(arguments, "--to", "--to takes a day such as 2024-03-05, not ",
+                            &cli->day);
     }
     if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--out")) {
         return arguments_take_value(arguments, "--out", &cli->outputs);
@@ -457,13 +395,14 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
         const char *argument = arguments->items[arguments->next++];
         bool read;
         if (arguments_is_option(argument, "--customers")) {
-            read = take_number(arguments, "--customers", 2, 999999, &options->customers);
+            read = cli_take_number(arguments, "--customers", 2, 999999, &options->customers);
         } else if (arguments_is_option(argument, "--transactions")) {
-            read = take_number(arguments, "--transactions", 0, 1000000000, &options->transactions);
+            read =
+                cli_take_number(arguments, "--transactions", 0, 1000000000, &options->transactions);
         } else if (arguments_is_option(argument, "--months")) {
-            read = take_number(arguments, "--months", 1, 12000, &options->months);
+            read = cli_take_number(arguments, "--months", 1, 12000, &options->months);
         } else if (arguments_is_option(argument, "--seed")) {
-            read = take_number(arguments, "--seed", 0, UINT32_MAX, &options->seed);
+            read = cli_take_number(arguments, "--seed", 0, UINT32_MAX, &options->seed);
         } else {
             return arguments_fail(arguments, "unknown argument ", argument);
         }
@@ -501,6 +440,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     cli->run.database = "ledgerbatch.db";
     cli->run.folder = "ledgerbatch-out";
     cli->run.commit_size = COMMIT_SIZE;
+    cli->run.max_rejects = REJECTS_MAX;
     if (argument_count < 2) {
         return arguments_fail(&arguments, "a command is missing", "");
     }
@@ -516,6 +456,9 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "check") == 0) {
         return read_run(cli, &arguments, KIND_CHECK);
+    }
+    if (strcmp(command, "plan") == 0) {
+        return read_run(cli, &arguments, KIND_PLAN);
     }
     if (strcmp(command, "retry") == 0) {
         return read_run(cli, &arguments, KIND_RETRY);
@@ -542,5 +485,6 @@ void cli_fini(struct cli *cli)
     free((void *)cli->run.files);
     free(cli->run.requests.skips);
     free(cli->run.requests.reversals);
+    free(cli->run.requests.months);
     free((void *)cli->run.resumed.clients);
 }

@@ -5,10 +5,12 @@
 #define LEDGERBATCH_CLI_CLI_H
 
 #include "generate/smallbank.h"
+#include "run/forecast.h"
 #include "run/run_command.h"
 
 enum cli_command {
     CLI_RUN,
+    CLI_PLAN,
     CLI_BALANCES,
     CLI_STATUS,
     CLI_REGISTER,
@@ -23,6 +25,7 @@ enum cli_command {
 struct cli {
     enum cli_command command;
     struct run_options run;
+    struct forecast_options forecast; /* of plan, with `run` */
     struct generate_options generate;
     const char *database; /* of the commands that only read one */
     const char *name;     /* of the account of register, or of the client of statement */

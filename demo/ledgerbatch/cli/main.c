@@ -11,6 +11,8 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
     switch (cli->command) {
     case CLI_RUN:
         return run_command(&cli->run, problem);
+    case CLI_PLAN:
+        return forecast_command(&cli->run, &cli->forecast, problem);
     case CLI_BALANCES:
         return inspect_balances(cli->database, problem);
     case CLI_STATUS:

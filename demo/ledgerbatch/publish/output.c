@@ -63,7 +63,7 @@ static void add_commodity_formats(struct output_scan *scan)
 {
     for (size_t i = 0; i < scan->book.commodity_count; i++) {
         const struct stored_commodity *commodity = &scan->book.commodities[i];
-        if (commodity->scale == 0) {
+        if (commodity->scale == 0 || commodity->symbol.size == 0) {
             continue;
         }
         buffer_add_text(&scan->journal, "commodity ");
@@ -84,16 +84,12 @@ static bool flush_journal(struct output_scan *scan, size_t at_least, struct prob
     return written;
 }
 
-/* Says of a deferred transaction, which has the day of the retry, which day it is about. */
+/* Says which day a transaction is about that is booked later. */
 static void add_value_date(struct output_scan *scan, const struct stored_transaction *transaction)
 {
-    size_t *passed = &scan->value_passed_count;
-    while (*passed < scan->value_count && scan->value_seqs[*passed] < transaction->seq) {
-        ++*passed;
-    }
-    if (*passed < scan->value_count && scan->value_seqs[*passed] == transaction->seq) {
+    if (transaction->value_date != 0) {
         buffer_add_text(&scan->journal, "    ; value date: ");
-        date_write(buffer_room(&scan->journal, DATE_SIZE), scan->value_dates[*passed]);
+        date_write(buffer_room(&scan->journal, DATE_SIZE), transaction->value_date);
         scan->journal.size += DATE_SIZE;
         buffer_add_byte(&scan->journal, '\n');
     }
@@ -154,14 +150,6 @@ static bool publish_refused(struct output_scan *scan, const struct stored_transa
     return scan_next_refusal(scan, problem);
 }
 
-/* Writes the trial balances that are due before a transaction. */
-static bool publish_months(struct output_scan *scan, const struct stored_transaction *transaction,
-                           struct problem *problem)
-{
-    bool is_late = transaction->seq > scan->base_seq + scan->task_count;
-    return scan_end_months(scan, is_late ? UINT32_MAX : date_month(transaction->date), problem);
-}
-
 /* Reads a transaction of an earlier batch, for the statements of this one. */
 static bool skim_transaction(struct output_scan *scan, const struct stored_transaction *transaction,
                              struct problem *problem)
@@ -182,6 +170,9 @@ static bool publish_transaction(struct output_scan *scan,
                                 const struct stored_transaction *transaction,
                                 struct problem *problem)
 {
+    if (!scan_house_statement(scan, transaction, problem)) {
+        return false;
+    }
     if (transaction->seq <= scan->base_seq) {
         return skim_transaction(scan, transaction, problem);
     }
@@ -190,7 +181,7 @@ static bool publish_transaction(struct output_scan *scan,
     scan->last_date = later(scan->last_date, transaction->date);
     totals_add_transaction(&scan->totals, transaction);
     if (!publish_deferrals(scan, transaction->seq, problem) ||
-        !publish_months(scan, transaction, problem)) {
+        !scan_write_trials(scan, transaction->seq, problem)) {
         return false;
     }
     if (!follows && !scan->options->is_partial) {
@@ -218,8 +209,9 @@ static bool publish_transactions(struct output_scan *scan, struct problem *probl
             return false;
         }
     }
-    return step == STORE_END && publish_deferrals(scan, UINT32_MAX, problem) &&
-           scan_end_months(scan, UINT32_MAX, problem) && flush_journal(scan, 0, problem) &&
+    return step == STORE_END && scan_house_statement(scan, NULL, problem) &&
+           publish_deferrals(scan, UINT32_MAX, problem) &&
+           scan_write_trials(scan, UINT32_MAX, problem) && flush_journal(scan, 0, problem) &&
            scan_check_end(scan, problem);
 }
 

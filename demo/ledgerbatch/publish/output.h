@@ -5,6 +5,7 @@
 #define LEDGERBATCH_PUBLISH_OUTPUT_H
 
 #include "base/buffer.h"
+#include "plan/plan.h"
 #include "publish/publication.h"
 #include "publish/totals.h"
 #include "store/store.h"
@@ -25,10 +26,11 @@ enum statement_files {
 struct output_options {
     const char *folder;
     uint32_t day;                    /* the date of a day; 0: of a run, which ends with its tasks */
-    uint32_t first_month, end_month; /* the months with a trial balance */
+    uint32_t first_month, end_month; /* the months that end */
     bool statements;                 /* the plan has month-end statements */
-    bool trial_balances;             /* one after each month */
-    bool is_partial;                 /* some clients are held: see output_write() */
+    const struct trial_place *trials; /* in the planned order */
+    size_t trial_count;
+    bool is_partial; /* some clients are held: see output_write() */
     enum statement_files statement_files;
     struct output_places places;
 };

@@ -1,4 +1,5 @@
 /* Owns the outputs of month-end rollups; publish/output_statements.c writes the statements. */
+#include "base/file_name.h"
 #include "publish/output_scan.h"
 #include "store/entry.h"
 
@@ -22,15 +23,17 @@ static bool is_group(const struct stored_book *book, struct slice name)
     return is_found;
 }
 
-/* Splits the code of a rollup: KIND YYYY-MM GROUP. */
-static bool split_code(const struct stored_transaction *transaction, struct slice *month,
-                       struct slice *group)
+/* Splits the code of a rollup: KIND YYYY-MM GROUP. The kind of a user's step is its name. */
+static bool split_code(const struct stored_transaction *transaction, struct slice *kind,
+                       struct slice *month, struct slice *group)
 {
-    size_t skip = transaction->kind.size + 1;
-    if (transaction->code.size < skip + MONTH_SIZE + 1) {
+    const char *space = memchr(transaction->code.data, ' ', transaction->code.size);
+    size_t skip = space ? (size_t)(space - transaction->code.data) + 1 : 0;
+    if (!space || transaction->code.size < skip + MONTH_SIZE + 1) {
         return false;
     }
     const char *at = transaction->code.data + skip;
+    *kind = (struct slice){ transaction->code.data, skip - 1 };
     *month = (struct slice){ at, MONTH_SIZE };
     *group = (struct slice){ at + MONTH_SIZE + 1, transaction->code.size - skip - MONTH_SIZE - 1 };
     return true;
@@ -53,13 +56,40 @@ static bool publish_close(struct output_scan *scan, struct slice month, struct s
                                                buffer_slice(&scan->page), problem);
 }
 
-/* Writes an accrual or a close. Without postings, it is left out of the journal. */
+/* Returns the name of a missing client; the house lane stands for the `group` of a step. */
+static struct slice missing_name(const struct output_scan *scan, size_t i)
+{
+    struct slice client = scan->book.lanes[scan->missing_lanes.items[i]].client;
+    return client.size > 0 ? client : slice_of("(house)");
+}
+
+/* Publishes the report of a user's step, if it has made one. */
+static bool publish_report(struct output_scan *scan, uint32_t seq, struct slice name,
+                           struct slice month, struct slice group, struct problem *problem)
+{
+    if (!scan->has_report || scan->report.seq != seq) {
+        return true;
+    }
+    scan->path.size = 0;
+    buffer_add_text(&scan->path, "steps/");
+    file_name_add(&scan->path, name);
+    buffer_add_byte(&scan->path, '/');
+    buffer_add(&scan->path, month);
+    buffer_add_byte(&scan->path, '-');
+    buffer_add(&scan->path, group);
+    buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
+    return (scan->is_quiet ||
+            publication_write(&scan->publication, scan->path.data, scan->report.text, problem)) &&
+           scan_next_report(scan, problem);
+}
+
+/* Writes an accrual, a close or a user's step. Without postings, it is left out of the journal. */
 static bool write_generated(struct output_scan *scan, const struct stored_transaction *transaction,
                             struct problem *problem)
 {
     for (size_t i = 0; i < scan->missing_lanes.count; i++) {
         buffer_add_text(&scan->journal, "; missing: ");
-        buffer_add(&scan->journal, scan->book.lanes[scan->missing_lanes.items[i]].client);
+        buffer_add(&scan->journal, missing_name(scan, i));
         buffer_add_byte(&scan->journal, '\n');
     }
     size_t before = scan->journal.size;
@@ -81,9 +111,10 @@ static bool write_generated(struct output_scan *scan, const struct stored_transa
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem)
 {
+    struct slice kind;
     struct slice month;
     struct slice group;
-    if (!split_code(transaction, &month, &group)) {
+    if (!split_code(transaction, &kind, &month, &group)) {
         return stored_book_damaged(problem, "a month-end rollup has no code");
     }
     /* Both become part of a file's name. */
@@ -98,6 +129,9 @@ bool scan_rollup(struct output_scan *scan, const struct stored_transaction *tran
     }
     if (!write_generated(scan, transaction, problem)) {
         return false;
+    }
+    if (slice_equal(transaction->kind, slice_of("step"))) {
+        return publish_report(scan, transaction->seq, kind, month, group, problem);
     }
     return !slice_equal(transaction->kind, slice_of("close")) ||
            publish_close(scan, month, group, problem);

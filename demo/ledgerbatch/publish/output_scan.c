@@ -29,6 +29,13 @@ bool scan_next_refusal(struct output_scan *scan, struct problem *problem)
     return step != STORE_FAILED;
 }
 
+bool scan_next_report(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->reports, &scan->report, problem);
+    scan->has_report = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
 static bool scan_next_missing(struct output_scan *scan, struct problem *problem)
 {
     enum store_step step = store_cursor_next(scan->missing, &scan->missing_client, problem);
@@ -76,24 +83,9 @@ static void add_late(struct output_scan *scan, uint32_t seq)
     scan->late_seqs[scan->late_count++] = seq;
 }
 
-/* Notes the date of a transaction that was deferred, and tried again. Both have the same order. */
-static void add_value_date(struct output_scan *scan, const struct stored_deferral *deferral)
-{
-    size_t needed = scan->value_count + 1;
-    scan->value_seqs =
-        memory_grow(scan->value_seqs, &scan->value_seq_capacity, needed, sizeof *scan->value_seqs);
-    scan->value_dates = memory_grow(scan->value_dates, &scan->value_date_capacity, needed,
-                                    sizeof *scan->value_dates);
-    scan->value_seqs[scan->value_count] = deferral->done_seq;
-    scan->value_dates[scan->value_count++] = deferral->date;
-}
-
 static void add_deferral(struct output_scan *scan, const struct stored_deferral *deferral)
 {
     scan->deferral_count++;
-    if (deferral->done_seq != 0) {
-        add_value_date(scan, deferral);
-    }
     if (deferral->seq <= scan->base_seq) {
         return; /* of an earlier batch; when it is tried again, it is a task of this one */
     }
@@ -172,7 +164,7 @@ static bool begin_statements(struct output_scan *scan, struct problem *problem)
     if (!scan->options->statements || scan->options->first_month == scan->options->end_month) {
         return true;
     }
-    scan->statements = memory_zeroed(scan->book.lane_count, sizeof *scan->statements);
+    scan->statements = memory_zeroed(scan->book.lane_count + 1, sizeof *scan->statements);
     if (scan->base_seq == 0) {
         return true;
     }
@@ -207,25 +199,26 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
         return false;
     }
     totals_begin(&scan->totals, &scan->book);
-    scan->month =
-        options->trial_balances && !options->is_partial ? options->first_month : options->end_month;
+    scan->trial_passed_count = options->is_partial ? options->trial_count : 0;
     scan->transactions = store_cursor_open(store, STORE_TRANSACTIONS, problem);
     scan->postings = store_cursor_open(store, STORE_POSTINGS, problem);
     scan->closings = store_cursor_open(store, STORE_CLOSINGS, problem);
     scan->refusals = store_cursor_open(store, STORE_REFUSALS, problem);
     scan->missing = store_cursor_open(store, STORE_MISSING, problem);
     scan->deferrals = store_cursor_open(store, STORE_DEFERRALS, problem);
+    scan->reports = store_cursor_open(store, STORE_REPORTS, problem);
     store_widen_window(store, scan->base_seq);
     return scan->transactions && scan->postings && scan->closings && scan->refusals &&
-           scan->missing && scan->deferrals && scan_next_deferral(scan, problem) &&
-           scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
-           scan_next_refusal(scan, problem) && scan_next_missing(scan, problem);
+           scan->missing && scan->deferrals && scan->reports && scan_next_deferral(scan, problem) &&
+           scan_next_report(scan, problem) && scan_next_posting(scan, problem) &&
+           scan_next_closing(scan, problem) && scan_next_refusal(scan, problem) &&
+           scan_next_missing(scan, problem);
 }
 
 void scan_fini(struct output_scan *scan)
 {
     struct problem ignored; /* if the file is still open, an earlier problem has been reported */
-    for (size_t i = 0; scan->statements && i < scan->book.lane_count; i++) {
+    for (size_t i = 0; scan->statements && i <= scan->book.lane_count; i++) {
         buffer_fini(&scan->statements[i]);
     }
     free(scan->statements);
@@ -235,11 +228,10 @@ void scan_fini(struct output_scan *scan)
     store_cursor_close(scan->refusals);
     store_cursor_close(scan->missing);
     store_cursor_close(scan->deferrals);
+    store_cursor_close(scan->reports);
     free(scan->missing_lanes.items);
     free(scan->skipped_seqs);
     free(scan->late_seqs);
-    free(scan->value_seqs);
-    free(scan->value_dates);
     (void)publication_close(&scan->file, &ignored);
     publication_fini(&scan->publication);
     buffer_fini(&scan->journal);
@@ -316,9 +308,10 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         const struct stored_commodity *commodities = scan->book.commodities;
         entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
                       &commodities[posting->price_commodity]);
-        if (scan->statements && account->has_lane) {
-            statement_line_posting(&scan->statements[account->lane], &scan->book,
-                                   scan_statement_client(scan, account->lane), transaction, posting,
+        if (scan->statements) {
+            uint32_t lane = account->has_lane ? account->lane : (uint32_t)scan->book.lane_count;
+            statement_line_posting(&scan->statements[lane], &scan->book,
+                                   scan_statement_client(scan, lane), transaction, posting,
                                    posting->balance);
         }
         if (is_close) {
@@ -356,7 +349,8 @@ void scan_refusal_line(struct output_scan *scan, const struct stored_transaction
 
 bool scan_check_end(struct output_scan *scan, struct problem *problem)
 {
-    if (scan->has_posting || scan->has_closing || scan->has_refusal || scan->has_missing) {
+    if (scan->has_posting || scan->has_closing || scan->has_refusal || scan->has_missing ||
+        scan->has_report) {
         return stored_book_damaged(problem, "rows of no transaction");
     }
     return stored_book_check_balances(&scan->book, problem) &&

@@ -14,7 +14,7 @@ struct output_scan {
     struct store *store;
     struct stored_book book;
     struct totals totals;
-    struct store_cursor *transactions, *postings, *closings, *refusals, *missing;
+    struct store_cursor *transactions, *postings, *closings, *refusals, *missing, *reports;
     uint32_t base_seq, task_count;
     uint32_t seq;  /* of the transaction that is written now */
     bool is_quiet; /* the transaction is of an earlier batch, and is only read for statements */
@@ -25,24 +25,25 @@ struct output_scan {
     struct store_cursor *deferrals;
     struct stored_deferral deferral; /* the next one */
     bool has_deferral;
-    size_t deferral_count; /* how many there are, done or not */
-    uint32_t last_date;    /* of all transactions so far */
-    uint32_t month;        /* the next one with a trial balance */
-    /* Transactions that were deferred before: by seq, with the dates that they are about. */
-    uint32_t *value_seqs, *value_dates;
-    size_t value_count, value_seq_capacity, value_date_capacity, value_passed_count;
+    size_t deferral_count;     /* how many there are, done or not */
+    uint32_t last_date;        /* of all transactions so far */
+    size_t trial_passed_count; /* trial balances that are written, or left out */
     /* The next row of each of the other cursors. */
     struct stored_posting posting;
     struct stored_closing closing;
     struct stored_refusal refusal;
     struct stored_share missing_client;
-    bool has_posting, has_closing, has_refusal, has_missing;
+    struct stored_report report;
+    bool has_posting, has_closing, has_refusal, has_missing, has_report;
     struct lane_list missing_lanes; /* of the rollup that is written now */
     struct publication publication;
     struct publication_file file; /* posted.journal */
     size_t skimmed_size; /* of the journal, while transactions of earlier batches are read */
     struct buffer journal, refused;
-    struct buffer *statements; /* by lane: postings since the last statement */
+    struct buffer *statements; /* by lane: postings since the last statement; last, the house's */
+    char house_month[sizeof "YYYY-MM"]; /* of the house's last statement, or empty */
+    bool has_house_month;               /* that statement is not written yet */
+    bool is_house_quiet;                /* it is of an earlier batch */
     struct buffer page, path;
 };
 
@@ -60,6 +61,12 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
  */
 bool scan_statements(struct output_scan *scan, const struct stored_transaction *transaction,
                      struct slice month, struct slice group, struct problem *problem);
+/*
+ * Writes the statement of the house accounts, if a month has statements and the next transaction is
+ * no rollup of that month. `next` is NULL behind the last transaction.
+ */
+bool scan_house_statement(struct output_scan *scan, const struct stored_transaction *next,
+                          struct problem *problem);
 /* Returns what is in the client's column of statement lines; NULL if there is no such column. */
 const struct slice *scan_statement_client(const struct output_scan *scan, uint32_t lane);
 
@@ -67,8 +74,8 @@ const struct slice *scan_statement_client(const struct output_scan *scan, uint32
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
 
-/* Writes the trial balances of all months before this one. What is posted late is in none. */
-bool scan_end_months(struct output_scan *scan, uint32_t before, struct problem *problem);
+/* Writes the trial balances that are due before a seq. Late postings are in none. */
+bool scan_write_trials(struct output_scan *scan, uint32_t before, struct problem *problem);
 
 /* Adds the first fields of a line about a transaction: SEQ,DATE,FILE,LINE, with a comma behind. */
 void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint32_t seq,
@@ -77,6 +84,7 @@ void scan_place_fields(const struct output_scan *scan, struct buffer *text, uint
 void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction);
 bool scan_next_posting(struct output_scan *scan, struct problem *problem);
 bool scan_next_closing(struct output_scan *scan, struct problem *problem);
+bool scan_next_report(struct output_scan *scan, struct problem *problem);
 bool scan_next_refusal(struct output_scan *scan, struct problem *problem);
 
 /* Returns the next seq: those of the plan without the failed rollups, then the late rollups. */

@@ -1,4 +1,10 @@
-/* Owns the statement files: one for each group and month, or one for each client and month. */
+/*
+ * Owns the statement files: one for each group and month, or one for each client and month; and one
+ * for the house accounts and each month.
+ */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/file_name.h"
 #include "publish/output_scan.h"
 #include "publish/statement_line.h"
@@ -8,8 +14,11 @@
 
 const struct slice *scan_statement_client(const struct output_scan *scan, uint32_t lane)
 {
-    return scan->options->statement_files == STATEMENT_FILES_GROUP ? &scan->book.lanes[lane].client
-                                                                   : NULL;
+    static const struct slice house = { PLAN_HOUSE_NAME, sizeof PLAN_HOUSE_NAME - 1 };
+    if (scan->options->statement_files != STATEMENT_FILES_GROUP) {
+        return NULL;
+    }
+    return lane < scan->book.lane_count ? &scan->book.lanes[lane].client : &house;
 }
 
 static bool is_missing(const struct output_scan *scan, uint32_t lane)
@@ -27,6 +36,17 @@ static bool is_member(const struct output_scan *scan, uint32_t lane, struct slic
     return member->client.size > 0 && slice_equal(member->group, group);
 }
 
+static uint32_t house_lane(const struct output_scan *scan)
+{
+    return (uint32_t)scan->book.lane_count;
+}
+
+static uint32_t end_of_cells(const struct output_scan *scan, uint32_t lane)
+{
+    return lane < scan->book.lane_count ? scan->book.lane_cells[lane + 1]
+                                        : (uint32_t)scan->book.cell_count;
+}
+
 /*
  * Adds opening balances, postings and closing balances to the page. The closing balances become the
  * opening balances of the next statement.
@@ -36,7 +56,7 @@ static void add_balances_and_postings(struct output_scan *scan, uint32_t lane)
     const struct slice *client = scan_statement_client(scan, lane);
     struct stored_cell *cells = scan->book.cells;
     uint32_t first = scan->book.lane_cells[lane];
-    uint32_t end = scan->book.lane_cells[lane + 1];
+    uint32_t end = end_of_cells(scan, lane);
     for (uint32_t i = first; i < end; i++) {
         if (cells[i].opening != 0) {
             statement_line_balance(&scan->page, &scan->book, client, "opening", &cells[i],
@@ -98,6 +118,56 @@ static bool write_clients(struct output_scan *scan, struct slice month, struct s
         written = !is_member(scan, lane, group) || write_client(scan, lane, month, problem);
     }
     return written;
+}
+
+/* Notes that a month has statements. Late ones are of earlier months, which the house's is behind.
+ */
+static void note_month(struct output_scan *scan, struct slice month)
+{
+    if (scan->book.lane_cells[house_lane(scan)] < scan->book.cell_count &&
+        strncmp(scan->house_month, month.data, month.size) < 0) {
+        snprintf(scan->house_month, sizeof scan->house_month, "%.*s", SLICE_ARGUMENTS(month));
+        scan->has_house_month = true;
+        scan->is_house_quiet = scan->is_quiet;
+    }
+}
+
+/* Returns true if the transaction is a rollup of the month that the house's statement is for. */
+static bool is_of_month(const struct output_scan *scan,
+                        const struct stored_transaction *transaction)
+{
+    size_t skip = transaction->kind.size + 1;
+    size_t size = sizeof scan->house_month - 1;
+    return !slice_equal(transaction->kind, slice_of("post")) &&
+           !slice_equal(transaction->kind, slice_of("refused")) &&
+           transaction->code.size >= skip + size &&
+           memcmp(transaction->code.data + skip, scan->house_month, size) == 0;
+}
+
+/* While clients are held the statement is left out: it could not say that it is incomplete. */
+static bool write_house(struct output_scan *scan, struct problem *problem)
+{
+    bool is_grouped = scan->options->statement_files == STATEMENT_FILES_GROUP;
+    begin_page(scan);
+    buffer_add_text(&scan->page, is_grouped ? STATEMENT_GROUP_HEADER : STATEMENT_HEADER);
+    add_balances_and_postings(scan, house_lane(scan));
+    buffer_add_text(&scan->path, is_grouped ? "" : PLAN_HOUSE_NAME "/");
+    buffer_add_text(&scan->path, scan->house_month);
+    buffer_add_text(&scan->path, is_grouped ? "-" PLAN_HOUSE_NAME : "");
+    end_path(scan);
+    return scan->is_house_quiet || scan->options->is_partial ||
+           publication_write(&scan->publication, scan->path.data, buffer_slice(&scan->page),
+                             problem);
+}
+
+bool scan_house_statement(struct output_scan *scan, const struct stored_transaction *next,
+                          struct problem *problem)
+{
+    if (!scan->has_house_month || (next && is_of_month(scan, next))) {
+        return true;
+    }
+    scan->has_house_month = false;
+    return write_house(scan, problem);
 }
 
 /* Writes the page to the file of a group, if it is large enough. */
@@ -187,6 +257,7 @@ bool scan_statements(struct output_scan *scan, const struct stored_transaction *
     if (!scan->statements) {
         return stored_book_damaged(problem, "a statement that was not asked for");
     }
+    note_month(scan, month);
     return check_closings(scan, transaction, &closing_count, problem) &&
            (is_grouped ? write_group(scan, month, group, problem)
                        : write_clients(scan, month, group, problem)) &&

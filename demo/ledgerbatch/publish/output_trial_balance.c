@@ -154,12 +154,15 @@ static bool write_trial_balance(struct output_scan *scan, uint32_t month, struct
                              problem);
 }
 
-bool scan_end_months(struct output_scan *scan, uint32_t before, struct problem *problem)
+bool scan_write_trials(struct output_scan *scan, uint32_t before, struct problem *problem)
 {
+    const struct output_options *options = scan->options;
     bool written = true;
-    for (; written && scan->month < before && scan->month < scan->options->end_month;
-         scan->month++) {
-        written = write_trial_balance(scan, scan->month, problem);
+    for (; written && scan->trial_passed_count < options->trial_count &&
+           options->trials[scan->trial_passed_count].after_seq < before;
+         scan->trial_passed_count++) {
+        written =
+            write_trial_balance(scan, options->trials[scan->trial_passed_count].month, problem);
     }
     return written;
 }

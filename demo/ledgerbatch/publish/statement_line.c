@@ -20,8 +20,7 @@ void statement_line_posting(struct buffer *text, const struct stored_book *book,
     add_client(text, client);
     buffer_add_text(text, "posting,");
     entry_place(text, posting->seq, transaction->date);
-    buffer_add_field(text, transaction->text);
-    buffer_add_byte(text, ',');
+    entry_text(text, transaction);
     buffer_add_field(text, book->accounts[posting->account].name);
     buffer_add_byte(text, ',');
     entry_amounts(text, commodity, posting->amount, balance);

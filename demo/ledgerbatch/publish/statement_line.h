@@ -10,7 +10,7 @@
 #define STATEMENT_HEADER       "kind,seq,date,text,account,commodity,amount,balance\n"
 #define STATEMENT_GROUP_HEADER "client," STATEMENT_HEADER
 
-/* In all of them `client` is the name in the first column; NULL: there is no such column. */
+/* In all of them `client` is the name in the first column, or NULL without that column. */
 
 /* Adds a posting with the balance after it. */
 void statement_line_posting(struct buffer *text, const struct stored_book *book,

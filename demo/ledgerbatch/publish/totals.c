@@ -32,6 +32,7 @@ void totals_fini(struct totals *totals)
     free(totals->commodities);
     free(totals->deferred_seqs);
     free(totals->reach);
+    reject_totals_fini(&totals->rejected);
     *totals = (struct totals){ 0 };
 }
 
@@ -195,7 +196,7 @@ static wide net(const struct total *total)
     return total->debits + total->credits;
 }
 
-/* Finds what is held of a commodity: what was read, and is nothing else. */
+/* Finds the held total of a commodity: the rest of the one that was read. */
 static void find_held(struct commodity_totals *sums)
 {
     struct total *kinds = sums->kinds;
@@ -241,6 +242,7 @@ bool totals_finish(struct totals *totals, struct store *store, const struct stor
     if (!store_read_facts(store, &facts, problem) ||
         !find_deferred(totals, store, facts.base_seq, problem) ||
         !find_carried_reach(totals, store, problem) ||
+        !reject_totals_load(&totals->rejected, store, problem) ||
         !add_rows(totals, store, STORE_INPUT_TOTALS, add_read, problem) ||
         !add_rows(totals, store, STORE_UNPOSTED, add_unposted, problem)) {
         return false;
@@ -338,6 +340,21 @@ static void write_line(struct buffer *text, const char *word,
     buffer_add_byte(text, '\n');
 }
 
+/* Adds a line without a commodity, which counts all, and one for each commodity. */
+static void write_rejects(const struct reject_totals *rejected, struct buffer *text)
+{
+    if (rejected->count > 0) {
+        buffer_add_text(text, "rejected,,");
+        buffer_add_number(text, rejected->count);
+        buffer_add_text(text, ",,,\n");
+    }
+    for (size_t i = 0; i < rejected->item_count; i++) {
+        const struct reject_total *item = &rejected->items[i];
+        struct total total = { item->transactions, item->debits, item->credits };
+        write_line(text, "rejected", &item->commodity, &total, true);
+    }
+}
+
 void totals_write(const struct totals *totals, const struct stored_book *book, struct buffer *text)
 {
     buffer_add_text(text, "what,commodity,transactions,debits,credits,net\n");
@@ -350,6 +367,7 @@ void totals_write(const struct totals *totals, const struct stored_book *book, s
         write_line(text, "opening", commodity, &totals->commodities[i].opening, false);
         write_line(text, "closing", commodity, &totals->commodities[i].closing, false);
     }
+    write_rejects(&totals->rejected, text);
 }
 
 static void add_padded(struct buffer *text, struct slice word, size_t width, bool is_right)
@@ -391,7 +409,8 @@ static void show_line(struct buffer *text, const char *word,
 static void show_commodity(struct buffer *text, const struct commodity_totals *sums,
                            const struct stored_commodity *commodity, const char *held_word)
 {
-    buffer_add(text, commodity->symbol);
+    bool is_nameless = commodity->symbol.size == 0;
+    buffer_add(text, is_nameless ? slice_of("(no commodity)") : commodity->symbol);
     buffer_add_byte(text, '\n');
     for (size_t kind = 0; kind < TOTAL_KINDS; kind++) {
         const struct total *total = &sums->kinds[kind];
@@ -417,6 +436,24 @@ static void show_heading(struct buffer *text)
     buffer_add_byte(text, '\n');
 }
 
+/* The amounts of what cannot be read are not known, so a commodity may have fewer transactions. */
+static void show_rejects(const struct reject_totals *rejected, struct buffer *text)
+{
+    size_t shown = rejected->item_count < SHOWN_MAX ? rejected->item_count : SHOWN_MAX;
+    if (rejected->count > 0) {
+        buffer_add_text(text, "rejected: ");
+        buffer_add_number(text, rejected->count);
+        buffer_add_text(text, rejected->count == 1 ? " transaction\n" : " transactions\n");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        const struct reject_total *item = &rejected->items[i];
+        struct total total = { item->transactions, item->debits, item->credits };
+        buffer_add(text, item->commodity.symbol);
+        buffer_add_byte(text, '\n');
+        show_line(text, "rejected", &item->commodity, &total, true);
+    }
+}
+
 void totals_show(const struct totals *totals, const struct stored_book *book, const char *held_word,
                  struct buffer *text)
 {
@@ -425,9 +462,12 @@ void totals_show(const struct totals *totals, const struct stored_book *book, co
     for (size_t i = 0; i < shown; i++) {
         show_commodity(text, &totals->commodities[i], &book->commodities[i], held_word);
     }
-    if (shown < totals->commodity_count) {
+    size_t hidden = totals->commodity_count - shown;
+    if (hidden > 0) {
         buffer_add_text(text, "(and ");
-        buffer_add_number(text, totals->commodity_count - shown);
-        buffer_add_text(text, " more commodities: see totals.csv)\n");
+        buffer_add_number(text, hidden);
+        buffer_add_text(text, hidden == 1 ? " more commodity" : " more commodities");
+        buffer_add_text(text, ": see totals.csv)\n");
     }
+    show_rejects(&totals->rejected, text);
 }

@@ -1,5 +1,5 @@
 /*
- * Control totals: what became of all transactions of a batch, in counts and in amounts. They tie
+ * Control totals: all transactions of a batch by outcome, in counts and in amounts. They tie
  * if the amounts that were read are those posted, refused, deferred and held, and if the postings
  * add up to the balances, from the opening ones on.
  */
@@ -7,6 +7,7 @@
 #define LEDGERBATCH_PUBLISH_TOTALS_H
 
 #include "base/buffer.h"
+#include "publish/reject_totals.h"
 #include "store/stored_book.h"
 
 enum total_kind {
@@ -44,7 +45,8 @@ struct totals {
     uint32_t *deferred_seqs; /* sorted */
     size_t deferred_capacity;
     size_t carried_count; /* transactions that earlier batches have deferred, and none has posted */
-    bool is_partial;      /* some of the input has not been posted or refused yet */
+    struct reject_totals rejected;
+    bool is_partial; /* some of the input has not been posted or refused yet */
 };
 
 /* Prepares for adding. The book must stay where it is. */
@@ -59,7 +61,7 @@ void totals_add_posting(struct totals *totals, const struct stored_transaction *
                         const struct stored_posting *posting);
 
 /*
- * Reads the rest, what was read, refused and deferred, and checks that the totals tie. `is_partial`
+ * Reads the totals of input, refusals and deferrals, and checks that all totals tie. `is_partial`
  * allows that something is held.
  */
 bool totals_finish(struct totals *totals, struct store *store, const struct stored_book *book,

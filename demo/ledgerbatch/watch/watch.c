@@ -14,11 +14,12 @@
 #define EVENTS_MAX   ((size_t)1 << 18)
 
 /* The tag of a transaction over several clients; other tasks have their kind as tag. */
-#define TAG_TRANSFER 4u
+#define TAG_TRANSFER 7u
 
 static const char *const tag_names[] = {
     [TASK_POST] = "post",   [TASK_STATEMENT] = "statement", [TASK_ACCRUAL] = "accrual",
-    [TASK_CLOSE] = "close", [TAG_TRANSFER] = "transfer",    [WATCH_TAG_HOLD] = "hold"
+    [TASK_CLOSE] = "close", [TASK_FEES] = "fees",           [TAG_TRANSFER] = "transfer",
+    [TASK_STEP] = "step",   [WATCH_TAG_HOLD] = "hold"
 };
 
 uint32_t watch_tag(const struct task *task, size_t lane_count)

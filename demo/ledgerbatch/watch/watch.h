@@ -31,7 +31,7 @@ void watch_fini(struct watch *watch);
 void watch_prepare(struct watch *watch, lanepool_options *options);
 
 /* The tag of a task that holds a lane because of a failure in an earlier run. */
-#define WATCH_TAG_HOLD 5u
+#define WATCH_TAG_HOLD 6u
 
 /* Returns the tag of a task, which has lane_count lanes. */
 uint32_t watch_tag(const struct task *task, size_t lane_count);
