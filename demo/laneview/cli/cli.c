@@ -21,8 +21,10 @@ static const char help[] =
     "\n"
     "laneview timeline FILE     workers and lanes as text, time to the right\n"
     "laneview svg FILE          the same as a picture\n"
+    "laneview html FILE         the same as a page to zoom and search in, in one file\n"
     "laneview chrome FILE       for ui.perfetto.dev or chrome://tracing\n"
     "laneview stats FILE        how long tasks waited and ran, what workers did\n"
+    "laneview plan FILE         how long the run would take with more or fewer workers\n"
     "laneview dot FILE          who waits for whom at one moment, for Graphviz\n"
     "laneview replay FILE       the run again, frame by frame\n"
     "laneview record NAME -o FILE   runs a scenario on a real pool and records what happens\n"
@@ -62,6 +64,10 @@ static const struct command {
       "laneview svg [OPTION]... FILE   a picture: workers above, lanes below, one time axis\n"
       "  --from TIME, --to TIME show this part only\n"
       "  -o FILE                write there, not to standard output\n" },
+    { "html", CLI_HTML, OPTION_OUTPUT,
+      "laneview html [OPTION]... FILE   a page for a browser, in one file that needs no network:\n"
+      "                         zoom, search, and for each task what it waited for\n"
+      "  -o FILE                write there, not to standard output\n" },
     { "chrome", CLI_CHROME, OPTION_OUTPUT,
       "laneview chrome [OPTION]... FILE   Trace Event Format, which ui.perfetto.dev and\n"
       "                         chrome://tracing read: process 1 workers, process 2 lanes\n"
@@ -70,6 +76,12 @@ static const struct command {
       "laneview stats [OPTION]... FILE   how long tasks waited, were latched and ran, for each\n"
       "                         lane and tag; what workers did; what lanes cost\n"
       "  --json                 as JSON, with histograms, in nanoseconds\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "plan", CLI_PLAN, OPTION_WORKERS | OPTION_OUTPUT,
+      "laneview plan [OPTION]... FILE   how long the tasks of the run would take with 1, 2, 4, 8 "
+      "and\n"
+      "                         16 workers, and which rollups and lanes cost the most time\n"
+      "  --workers N            what would save time with N workers, not with those of the run\n"
       "  -o FILE                write there, not to standard output\n" },
     { "dot", CLI_DOT, OPTION_AT | OPTION_OUTPUT,
       "laneview dot --at TIME [OPTION]... FILE   who waits for whom then; for dot -Tsvg\n"

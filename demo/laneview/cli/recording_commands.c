@@ -1,4 +1,4 @@
-/* Owns the commands on a recording: timeline, svg, chrome, stats, dot, replay. */
+/* Owns the commands on a recording: timeline, svg, html, chrome, stats, plan, dot, replay. */
 #include "cli/recording_commands.h"
 
 #include <stdlib.h>
@@ -6,8 +6,10 @@
 #include "base/file.h"
 #include "draw/chrome.h"
 #include "draw/dot.h"
+#include "draw/html.h"
 #include "draw/svg.h"
 #include "draw/timeline.h"
+#include "measure/forecast.h"
 #include "measure/stats.h"
 #include "model/model.h"
 #include "show/show.h"
@@ -45,10 +47,11 @@ static void write_stats(const struct cli *cli, const struct model *model, struct
     stats_fini(&stats);
 }
 
-static void draw_recording(const struct cli *cli, const struct recording *recording,
-                           const char *title, struct text *output)
+static bool draw_recording(const struct cli *cli, const struct recording *recording,
+                           const char *title, struct text *output, struct problem *problem)
 {
     struct model model;
+    bool drawn = true;
     model_init(&model, recording, true);
     if (cli->command == CLI_DOT) {
         model_feed_until(&model, 0, cli->at);
@@ -59,14 +62,19 @@ static void draw_recording(const struct cli *cli, const struct recording *record
     }
     if (cli->command == CLI_SVG) {
         draw_svg(cli, &model, title, output);
+    } else if (cli->command == CLI_HTML) {
+        html_write(output, &model, title);
     } else if (cli->command == CLI_TIMELINE) {
         draw_timeline(cli, &model, output);
     } else if (cli->command == CLI_CHROME) {
         chrome_write(output, &model);
     } else if (cli->command == CLI_STATS) {
         write_stats(cli, &model, output);
+    } else if (cli->command == CLI_PLAN) {
+        drawn = forecast_write(output, &model, cli->worker_count, problem);
     }
     model_fini(&model);
+    return drawn;
 }
 
 static bool output_recording(const struct cli *cli, const struct recording *recording,
@@ -82,8 +90,8 @@ static bool output_recording(const struct cli *cli, const struct recording *reco
         signals_hold();
         done = show_recording(recording, &options, problem);
     } else {
-        draw_recording(cli, recording, title.data, &output);
-        done = file_write(cli->output, output.data, output.size, problem);
+        done = draw_recording(cli, recording, title.data, &output, problem) &&
+               file_write(cli->output, output.data, output.size, problem);
     }
     text_fini(&title);
     text_fini(&output);

@@ -20,18 +20,18 @@ struct bar {
 
 /*
  * Sets where a bar begins and how wide it is. Returns false if the bar is outside the time that is
- * shown, or ends before *reached, the right end of what the row already has. So a row never has
- * more bars than pixels.
+ * shown, would be narrower than `least`, or ends before *reached, the right end of what the row
+ * already has. So a row never has more bars than pixels.
  */
 static bool place_bar(const struct svg_canvas *canvas, struct bar *bar, uint64_t from, uint64_t to,
-                      double *reached)
+                      double least, double *reached)
 {
     double end = svg_x(canvas, to);
     bar->x = svg_x(canvas, from);
     bar->x = bar->x < *reached ? *reached : bar->x;
     bar->width = end - bar->x < WIDTH_MIN ? WIDTH_MIN : end - bar->x;
     bar->label.size = bar->tip.size = 0;
-    if (to <= canvas->from || from >= canvas->to || end <= *reached) {
+    if (to <= canvas->from || from >= canvas->to || end <= *reached || bar->width < least) {
         return false;
     }
     *reached = bar->x + bar->width;
@@ -201,7 +201,7 @@ static void draw_worker(struct svg_canvas *canvas, unsigned index)
     for (size_t i = 0; i < worker->span_count; i++) {
         const struct model_span *span = &worker->spans[i];
         uint64_t to = model_until(canvas->model, span->to);
-        if (!place_bar(canvas, &bar, span->from, to, &reached)) {
+        if (!place_bar(canvas, &bar, span->from, to, WIDTH_MIN, &reached)) {
             continue;
         }
         if (span->kind == MODEL_RUNS && span->entry != LANEPOOL_REPLAY_NONE) {
@@ -234,9 +234,6 @@ static const char on_pattern[] =
 static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
     struct text style = { 0 };
-    if (bar->width < 1) {
-        return; /* its outline would be wider than the bar */
-    }
     canvas->has_latched = true;
     text_add(&style, "fill=\"url(#latched%u)\" stroke=\"%s\" stroke-opacity=\"0.6\"",
              svg_rollup_shade(canvas, span->task), svg_colour(canvas, span->task));
@@ -261,9 +258,6 @@ static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struc
 static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
     bool is_parked = span->kind == LANE_PARKED;
-    if (bar->width < 1) {
-        return; /* its outline would be wider than the bar */
-    }
     *(is_parked ? &canvas->has_parked : &canvas->has_retrying) = true;
     describe_failed(&bar->label, canvas->model, span);
     text_add_bytes(&bar->tip, bar->label.data, bar->label.size);
@@ -280,9 +274,6 @@ static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct
 
 static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
-    if (bar->width < WIDTH_NOTED) {
-        return;
-    }
     canvas->has_ready = true;
     label_task(canvas, bar, span->task);
     describe_task(&bar->tip, canvas->model, span->task);
@@ -364,6 +355,15 @@ static void draw_name(const struct svg_canvas *canvas, const char *name, double 
     text_fini(&cut);
 }
 
+/* A bar with an outline must be wider than that; short waits for a worker are not noted. */
+static double least_width(enum lane_span_kind kind)
+{
+    if (kind == LANE_RUNS || kind == LANE_VISITED) {
+        return WIDTH_MIN;
+    }
+    return kind == LANE_READY ? WIDTH_NOTED : 1;
+}
+
 static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
 {
     size_t lane = canvas->lanes[row];
@@ -378,7 +378,8 @@ static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
         const struct lane_span *span = &spans.items[i];
         bar.height = SVG_BAR / span->slot_count;
         bar.y = y + bar.height * span->slot;
-        if (!place_bar(canvas, &bar, span->from, span->to, &reached[span->slot])) {
+        if (!place_bar(canvas, &bar, span->from, span->to, least_width(span->kind),
+                       &reached[span->slot])) {
             continue;
         }
         if (span->kind == LANE_RUNS) {

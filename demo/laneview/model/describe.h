@@ -10,7 +10,7 @@
 
 /* The name of a task's tag; "task", "rollup" or "cut" if the tag has no name. */
 const char *describe_tag(const struct model *model, size_t task);
-/* What follows the name of a claim in this lanepool_mode. */
+/* Returns the text behind the name of a claim in this lanepool_mode. */
 const char *describe_mode(unsigned mode);
 
 /* Adds "#4", or "submission" for a task that has no ticket yet. */

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,10 +20,25 @@ static bool has_ending(const char *name)
     return size > ending && strcmp(name + size - ending, ENDING) == 0;
 }
 
+/* Adds the folder of the scenarios that come with laneview. It is found from the program's own
+ * place, so that an installed tree can be moved. */
+static void add_folder(struct text *path)
+{
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program));
+    while (size > 0 && program[size - 1] != '/') {
+        size--;
+    }
+    text_add(path, "%.*s../share/lanepool/scenarios", size > 0 ? (int)size : 0, program);
+}
+
 void scenario_find(struct text *file, const char *name)
 {
     bool is_file = strchr(name, '/') || has_ending(name) || strcmp(name, "-") == 0;
-    text_add(file, "%s%s%s", is_file ? "" : LANEVIEW_SCENARIOS "/", name, is_file ? "" : ENDING);
+    if (!is_file) {
+        add_folder(file);
+    }
+    text_add(file, "%s%s%s", is_file ? "" : "/", name, is_file ? "" : ENDING);
 }
 
 bool scenario_load(struct text *text, const char *name, const char *file, struct problem *problem)
@@ -43,11 +59,12 @@ static int is_scenario(const struct dirent *entry)
 }
 
 /* Adds a scenario's name, and the comment in the first line of its file. */
-static bool add_listed_scenario(struct text *list, const char *file_name, struct problem *problem)
+static bool add_listed_scenario(struct text *list, const char *folder, const char *file_name,
+                                struct problem *problem)
 {
     struct text path = { 0 }, text = { 0 };
     size_t size = strlen(file_name) - strlen(ENDING);
-    text_add(&path, "%s/%s", LANEVIEW_SCENARIOS, file_name);
+    text_add(&path, "%s/%s", folder, file_name);
     bool read = file_read(path.data, &text, problem);
     if (read) {
         size_t begin = strspn(text.data, "# "), end = strcspn(text.data, "\n");
@@ -67,15 +84,18 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 
 bool scenario_list(struct text *text, struct problem *problem)
 {
+    struct text folder = { 0 };
     struct dirent **entries = NULL;
-    int count = scandir(LANEVIEW_SCENARIOS, &entries, is_scenario, compare_names);
+    add_folder(&folder);
+    int count = scandir(folder.data, &entries, is_scenario, compare_names);
     bool done = count >= 0 || problem_set(problem, EXIT_CODE_IO, "%s cannot be read: %s",
-                                          LANEVIEW_SCENARIOS, strerror(errno));
+                                          folder.data, strerror(errno));
     for (int i = 0; i < count; i++) {
-        done = done && add_listed_scenario(text, entries[i]->d_name, problem);
+        done = done && add_listed_scenario(text, folder.data, entries[i]->d_name, problem);
         free(entries[i]);
     }
     free(entries);
+    text_fini(&folder);
     return done;
 }
 
