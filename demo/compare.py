@@ -18,7 +18,7 @@ from pathlib import Path
 
 AMOUNT = re.compile(
     r'(?:(?P<symbol_before>"[^"]*"|[^\d\s"-]+)\s*(?P<number_after>-?[\d,.]+))'
-    r'|(?:(?P<number>-?[\d,.]+)\s*(?P<symbol>"[^"]*"|[^\d\s"]+))'
+    r'|(?:(?P<number>-?[\d,.]+)\s*(?P<symbol>"[^"]*"|[^\d\s"]+)?)'
 )
 
 
@@ -49,9 +49,17 @@ def file_arguments(journals):
     return [word for journal in journals for word in ("-f", str(journal))]
 
 
-def ledger_balances(journals):
+def number_of(text):
+    """The value of an amount: 1,234.50, or 1.234,50 in journals that have decimal commas."""
+    has_decimal_comma = re.fullmatch(r"-?[\d.]*,(\d{1,2}|\d{4,})|-?\d+([.]\d{3})+,\d+", text)
+    if has_decimal_comma:
+        text = text.replace(".", "").replace(",", ".")
+    return Decimal(text.replace(",", ""))
+
+
+def ledger_balances(journals, options=()):
     """Returns the balances of `ledger bal`, without lots and prices."""
-    lines = run_program(["ledger", "--args-only", *file_arguments(journals), "bal", "--flat",
+    lines = run_program(["ledger", "--args-only", *file_arguments(journals), "bal", "--flat", *options,
                          "--no-total", "--format", "%(account)\t%(strip(amount))\n%/"])  # fmt: skip
     balances = {}
     account = None
@@ -64,18 +72,18 @@ def ledger_balances(journals):
         match = AMOUNT.fullmatch(amount)
         if not match:
             raise Refused(f"ledger's amount {amount!r} cannot be read")
-        symbol = (match["symbol_before"] or match["symbol"]).strip('"')
+        symbol = (match["symbol_before"] or match["symbol"] or "").strip('"')
         number = match["number_after"] or match["number"]
-        balances[account.strip(), symbol] = Decimal(number.replace(",", ""))
+        balances[account.strip(), symbol] = number_of(number)
     return balances
 
 
-def hledger_balances(journals):
-    lines = run_program(["hledger", *file_arguments(journals), "bal", "--flat", "-N",
+def hledger_balances(journals, options=()):
+    lines = run_program(["hledger", *file_arguments(journals), "bal", "--flat", "-N", *options,
                          "--layout=bare", "-O", "csv"])  # fmt: skip
     balances = {}
     for account, symbol, number in list(csv.reader(lines))[1:]:
-        value = Decimal(number.replace(",", ""))
+        value = number_of(number)
         if value:
             balances[account, symbol] = value
     return balances
