@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 
 # Adapters are libraries of their own.
 file(GLOB_RECURSE LANEPOOL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
-list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/adapters/")
+list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/(adapters|remote)/")
 # The engine knows nothing of what inspects it: a library of its own, on the public headers.
 set(LANEPOOL_INSPECT_SOURCES ${LANEPOOL_SOURCES})
 list(FILTER LANEPOOL_INSPECT_SOURCES INCLUDE REGEX "/src/inspect/")
@@ -47,6 +47,13 @@ lanepool_add_library(lanepool_inspect OBJECT ${LANEPOOL_INSPECT_SOURCES})
 set_target_properties(lanepool_objects lanepool_inspect PROPERTIES POSITION_INDEPENDENT_CODE ON)
 set(all_objects $<TARGET_OBJECTS:lanepool_objects> $<TARGET_OBJECTS:lanepool_inspect>)
 
+# The number in the name that programs ask the loader for. docs/abi.md says what it promises.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(LANEPOOL_SOVERSION 0.${PROJECT_VERSION_MINOR})
+else()
+    set(LANEPOOL_SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
+
 set(LANEPOOL_LIBRARIES "")
 if(LANEPOOL_SHARED)
     lanepool_add_library(lanepool SHARED ${all_objects})
@@ -55,7 +62,7 @@ if(LANEPOOL_SHARED)
     target_link_options(lanepool PRIVATE -Wl,--version-script=${symbol_map} -Wl,-z,nodelete)
     set_target_properties(lanepool PROPERTIES
         VERSION ${PROJECT_VERSION}
-        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        SOVERSION ${LANEPOOL_SOVERSION}
         LINK_DEPENDS ${symbol_map}
         EXPORT_NAME shared)
     add_library(lanepool::shared ALIAS lanepool)
@@ -76,6 +83,24 @@ if(LANEPOOL_SHARED AND (BUILD_SHARED_LIBS OR NOT LANEPOOL_STATIC))
 else()
     add_library(lanepool::lanepool ALIAS lanepool_static)
 endif()
+
+# Remote batches: a library of its own, on the public headers.
+file(GLOB LANEPOOL_REMOTE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/remote/*.c)
+add_library(lanepool_remote STATIC ${LANEPOOL_REMOTE_SOURCES})
+target_include_directories(lanepool_remote
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_features(lanepool_remote PUBLIC c_std_11)
+target_compile_options(lanepool_remote PRIVATE $<$<CONFIG:>:-O2>)
+# Installed, the package adds lanepool::lanepool, shared or static as its user says.
+target_link_libraries(lanepool_remote PUBLIC $<BUILD_INTERFACE:lanepool::lanepool>)
+set_target_properties(lanepool_remote PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    EXPORT_NAME remote)
+if(NOT LANEPOOL_IS_TOP_LEVEL)
+    set_target_properties(lanepool_remote PROPERTIES EXCLUDE_FROM_ALL ON) # built if it is used
+endif()
+add_library(lanepool::remote ALIAS lanepool_remote)
 
 if(LANEPOOL_BUILD_TESTS)
     lanepool_add_library(lanepool_testing STATIC ${LANEPOOL_SOURCES} ${LANEPOOL_INSPECT_SOURCES})

@@ -21,8 +21,9 @@ else()
 endif()
 option(LANEPOOL_SHARED "Build the shared library" ${shared_default})
 option(LANEPOOL_STATIC "Build the static library" ${static_default})
-option(LANEPOOL_INSTALL "Install the libraries, headers and packages" ${LANEPOOL_IS_TOP_LEVEL})
-option(LANEPOOL_BUILD_ADAPTERS "Build the executors for GLib and libuv, where these are there"
+option(LANEPOOL_INSTALL "Install the libraries, headers, pages, examples and tools"
+    ${LANEPOOL_IS_TOP_LEVEL})
+option(LANEPOOL_BUILD_ADAPTERS "Build what needs GLib, libuv or libpq, where these are there"
     ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_TESTS "Build the tests" ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_DEMO "Build the demo programs" ${LANEPOOL_IS_TOP_LEVEL})
