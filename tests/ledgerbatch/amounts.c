@@ -81,16 +81,21 @@ Test(amounts, number_of_eighteen_digits_is_the_longest)
 
 Test(amounts, division_rounds_half_to_even)
 {
-    expect_eq(divide_half_even(5, 10), 0);
-    expect_eq(divide_half_even(15, 10), 2);
-    expect_eq(divide_half_even(25, 10), 2);
-    expect_eq(divide_half_even(26, 10), 3);
-    expect_eq(divide_half_even(24, 10), 2);
-    expect_eq(divide_half_even(-5, 10), 0);
-    expect_eq(divide_half_even(-15, 10), -2);
-    expect_eq(divide_half_even(-25, 10), -2);
-    expect_eq(divide_half_even(-26, 10), -3);
-    expect_eq(divide_half_even(7, 1), 7);
+    expect_eq(divide_rounded(5, 10, ROUND_HALF_EVEN), 0);
+    expect_eq(divide_rounded(15, 10, ROUND_HALF_EVEN), 2);
+    expect_eq(divide_rounded(25, 10, ROUND_HALF_EVEN), 2);
+    expect_eq(divide_rounded(26, 10, ROUND_HALF_EVEN), 3);
+    expect_eq(divide_rounded(24, 10, ROUND_HALF_EVEN), 2);
+    expect_eq(divide_rounded(-5, 10, ROUND_HALF_EVEN), 0);
+    expect_eq(divide_rounded(-15, 10, ROUND_HALF_EVEN), -2);
+    expect_eq(divide_rounded(5, 10, ROUND_HALF_UP), 1);
+    expect_eq(divide_rounded(-5, 10, ROUND_HALF_UP), -1);
+    expect_eq(divide_rounded(4, 10, ROUND_HALF_UP), 0);
+    expect_eq(divide_rounded(19, 10, ROUND_DOWN), 1);
+    expect_eq(divide_rounded(-19, 10, ROUND_DOWN), -1);
+    expect_eq(divide_rounded(-25, 10, ROUND_HALF_EVEN), -2);
+    expect_eq(divide_rounded(-26, 10, ROUND_HALF_EVEN), -3);
+    expect_eq(divide_rounded(7, 1, ROUND_HALF_EVEN), 7);
 }
 
 Test(amounts, sum_takes_the_larger_scale)

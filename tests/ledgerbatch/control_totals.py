@@ -33,7 +33,7 @@ def sums_of_postings(text):
         refused = line.startswith("; ")
         line = line[2:] if refused else line
         if re.match(r"\d{4}-", line):
-            generated = re.match(r"\S+ \* \((statement|accrual|close) \d{4}-\d\d ", line)
+            generated = re.match(r"\S+ \* \((statement|accrual|close|tithe) \d{4}-\d\d ", line)
             kind = "refused" if refused else "generated" if generated else "posted"
         posting = re.match(r"    \S.*?  +(-?[\d.]+) (\S+)", line)
         if posting and not line.startswith("    format"):

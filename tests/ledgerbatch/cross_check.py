@@ -12,7 +12,8 @@ from pathlib import Path
 import books
 
 COMMODITIES = [("USD", 2, "after"), ("EUR", 2, "after"), ("$", 2, "before"), ("BTC", 4, "after"),
-               ('"ACME 1"', 0, "after"), ("YEN", 0, "after")]  # fmt: skip
+               ('"ACME 1"', 0, "after"), ("YEN", 0, "after"), ("", 2, "none")]  # fmt: skip
+NAMED = COMMODITIES[:-1]
 NAMES = ["Assets:Bank", "Assets:Cash at hand", "Income:Salary", "Expenses:Food", "Expenses:Büro",
          "Liabilities:Card", "Equity:Opening", "Assets:Savings"]  # fmt: skip
 
@@ -40,6 +41,8 @@ class Writer:
         symbol, decimals, place = commodity
         number = self.number(value, max(decimals, -value.as_tuple().exponent))
         sign = "-" if value < 0 else ""
+        if place == "none":
+            return sign + number
         if place == "before":
             return self.random.choice([f"{sign}{symbol}{number}", f"{symbol}{sign}{number}"])
         return f"{sign}{number} {symbol}"
@@ -57,7 +60,8 @@ class Writer:
         line = f"{account}  {self.amount(value, commodity)}{price}"
         balance = self.balances[account, commodity[0]]
         # One program reads an asserted zero as "nothing at all is left".
-        if check and balance and self.random.random() < 0.2:
+        # ledger takes a balance without a commodity for that of all commodities.
+        if check and balance and commodity[0] and self.random.random() < 0.2:
             line += f" = {self.amount(balance, commodity)}"
         return line
 
@@ -122,7 +126,7 @@ class Writer:
         return lines + [last]
 
     def implied_price(self):
-        first, second = self.random.sample(COMMODITIES, 2)
+        first, second = self.random.sample(NAMED, 2)
         a = abs(self.value(first))
         b = -abs(self.value(second))
         return [self.posting(self.account(), first, a), self.posting(self.account(), second, b)]
@@ -136,6 +140,15 @@ class Writer:
         self.elided(last, commodity, -change)
         return [f"{account}  = {self.amount(target, commodity)}", last]
 
+    def brackets(self):
+        """Postings in square brackets balance among themselves."""
+        commodity = self.random.choice(COMMODITIES)
+        value = self.value(commodity)
+        lines = [f"[Budget:{self.account()}]  {self.amount(change, commodity)}" for change in (value, -value)]
+        for line, change in zip(lines, (value, -value)):
+            self.book(line[1 : line.index("]")], commodity, change)
+        return lines + self.simple()
+
     def look(self):
         commodity = self.random.choice(COMMODITIES[:3])
         zero = Decimal(0).quantize(Decimal(1).scaleb(-commodity[1]))
@@ -143,7 +156,11 @@ class Writer:
 
     def header(self):
         self.day += self.random.randint(0, 9)
-        date = f"{2020 + self.day // 336}-{self.day // 28 % 12 + 1:02}-{self.day % 28 + 1:02}"
+        width = self.random.choice([1, 2, 2])
+        month, day = self.day // 28 % 12 + 1, self.day % 28 + 1
+        date = f"{2020 + self.day // 336}-{month:0{width}}-{day:0{width}}"
+        if self.random.random() < 0.1:
+            date += f"={month}-{day}"
         separator = self.random.choice("-/.")
         status = self.random.choice(["", " *", " !"])
         code = self.random.choice(["", "", f" ({self.random.randint(1, 999)})", " (a b)"])
@@ -154,17 +171,22 @@ class Writer:
     def transaction(self):
         kind = self.random.choices(
             [self.simple, self.several_elided, self.priced, self.rounded_cost, self.implied_price,
-             self.exact_rest, self.assignment, self.look], [8, 1, 3, 2, 1, 1, 1, 1])[0]  # fmt: skip
+             self.exact_rest, self.assignment, self.look, self.brackets],
+            [8, 1, 3, 2, 1, 1, 1, 1, 1])[0]  # fmt: skip
         header = self.header()
         indent = self.random.choice(["  ", "    ", "\t"])
         self.lines += ["", header]
-        self.lines += [indent + line for line in kind()]
+        marks = self.random.choice([[""], [""], ["", "* ", "!"]])
+        self.lines += [indent + self.random.choice(marks) + line for line in kind()]
 
     def noise(self):
         return self.random.choice(
             [["; a comment"], ["# another"], ["* a heading"], ["P 2020-01-01 BTC 20000.00 USD"],
              ["comment", "2020-01-01 not a transaction", "end comment"],
-             ["commodity USD", "    format 1,000.00 USD"], ["account C2:Assets:Bank"]]
+             ["commodity USD", "    format 1,000.00 USD"], ["account C2:Assets:Bank"],
+             ["payee Lunch"], ["tag note", "    ; a tag"],
+             ["P 2020-1-1 10:00:00 BTC 20000.00 USD"],
+             ["account C1:Assets:Bank", "    note The bank around the corner"]]
         )  # fmt: skip
 
     def write(self, count):

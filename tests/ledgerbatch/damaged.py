@@ -14,9 +14,9 @@ import books
 import month_end
 import small_batch
 
-OPTIONS = ("--monthly", "accrual=120.0", "--on-quarantine", "hold")
-CUT_OPTIONS = ("--monthly", "accrual=120.0")
-BIT_OPTIONS = ("--monthly", "statement,accrual=0.12,close")
+OPTIONS = ("--end-month", "--monthly", "accrual=120.0", "--on-quarantine", "hold")
+CUT_OPTIONS = ("--end-month", "--monthly", "accrual=120.0")
+BIT_OPTIONS = ("--end-month", "--monthly", "statement,accrual=0.12,close")
 UNFINISHED = "UPDATE batches SET state = 'unfinished'"
 
 # What is done to an unfinished database, and what the program says to it.

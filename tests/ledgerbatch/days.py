@@ -34,8 +34,8 @@ def split_by_day(journal):
 
 
 class Bank:
-    def __init__(self, binary, folder, customers, transactions, seed):
-        self.binary, self.folder, self.chance = binary, folder, random.Random(seed)
+    def __init__(self, binary, folder, customers, transactions, seed, rules=RULES):
+        self.binary, self.folder, self.chance, self.rules = binary, folder, random.Random(seed), rules
         self.database, self.outputs = folder / "db", folder / "out"
         self.whole = folder / "whole.journal"
         self.whole.write_bytes(books.run(
@@ -50,7 +50,7 @@ class Bank:
         """Some days have several dates, and some have none."""
         return [str(word) for word in (
             self.binary, "day", "--date", date, "--workers", workers, "--db", self.database, "--out",
-            self.outputs, *RULES, *options)]  # fmt: skip
+            self.outputs, *self.rules, *options)]  # fmt: skip
 
     def file(self, date):
         return self.folder / "in" / f"{date}.journal"
@@ -93,7 +93,8 @@ def all_outputs(outputs, folders):
 
 def check_one_by_one(bank):
     """All days, one after the other, against one day with all files and one run."""
-    books.run(bank.binary, "run", "--db", bank.folder / "run.db", "--out", bank.folder / "run", *RULES, bank.whole)
+    books.run(bank.binary, "run", "--db", bank.folder / "run.db", "--out", bank.folder / "run", "--end-month", *bank.rules,
+              bank.whole)  # fmt: skip
     wanted = all_outputs(bank.folder, ["run"])
     check("statements/2020-03-all.csv" in wanted, "the run has statements")
     for workers in (1, 2, 8):
@@ -116,6 +117,32 @@ def check_one_by_one(bank):
     books.run(*bank.words(LAST_DAY, workers=8), *files)
     books.check_same(all_outputs(bank.outputs, [LAST_DAY]), wanted, "all days at once")
     return prints
+
+
+def check_run_then_days(bank):
+    """A run that ends in the middle of a month, and days behind it: the month ends in a day."""
+    wanted = all_outputs(bank.folder, ["run"])
+    dates = bank.dates()
+    for last in ("2020-01-15", "2020-02-29", "2020-03-02"):
+        bank.clear()
+        before = [date for date in dates if date <= last]
+        result = books.run(bank.binary, "run", "--db", bank.database, "--out", bank.outputs / "run", *bank.rules,
+                           *map(bank.file, before)).stdout.decode()  # fmt: skip
+        is_over = last == "2020-02-29" and before[-1] == last
+        message = f"; {before[-1][:7]} is not over, and has no month-end (--end-month)\n"
+        check((message in result) != is_over, result)
+        months = int(before[-1][5:7]) - (not is_over)
+        found = sorted(path.name for path in (bank.outputs / "run").glob("statements/*"))
+        files = [f"2020-0{n + 1}-{group}.csv" for n in range(months) for group in ("(house)", "all")]
+        check(found == files, f"statements of the run until {last}: {found}")
+        after = [date for date in dates if date > last]
+        for date in after:
+            bank.day(date)
+        if after[-1] != LAST_DAY:
+            books.run(*bank.words(LAST_DAY))
+            after.append(LAST_DAY)
+        books.check_same(all_outputs(bank.outputs, ["run", *after]), wanted, f"days behind a run until {last}")
+        books.run(bank.binary, "verify", "--db", bank.database)
 
 
 def kill(bank, date, seconds):
@@ -312,13 +339,34 @@ def check_after_run(binary, folder):
     """A day follows a run, and the month that the run has ended is closed."""
     bank = SmallBank(binary, folder / "after")
     monday = bank.write("mo.journal", MONDAY)
-    bank.command("run", "--monthly", "statement", monday)
+    bank.command("run", "--end-month", "--monthly", "statement", monday)
     tuesday = bank.write("tu.journal", TUESDAY)
     bank.refused("2024-01-30", [tuesday], "the day 2024-01-31 is closed: --date takes a later one")
     february = bank.write("feb.journal", TUESDAY.replace("01-30", "02-01"))
     bank.day("2024-02-29", "--monthly", "statement", february)
     statement = (bank.folder / "out/2024-02-29/statements/2024-02-east.csv").read_text()
     check("A,opening,,,,A:Cash,USD,,100.00" in statement, statement)
+
+
+def check_open_month(binary, folder):
+    """A month that is not over has no month-end. The next days are in it, and one of them ends it."""
+    bank = SmallBank(binary, folder / "open")
+    monday, tuesday = bank.write("mo.journal", MONDAY), bank.write("tu.journal", TUESDAY)
+    result = bank.command("run", "--monthly", "statement,trial-balance", monday).stdout.decode()
+    check("1 transaction of 1 client; 2024-01 is not over, and has no month-end (--end-month)" in result, result)
+    check(not (bank.folder / "out/statements").exists(), "a statement of a month that is not over")
+    bank.day("2024-01-30", "--monthly", "statement,trial-balance", tuesday)
+    bank.day("2024-02-02", "--monthly", "statement,trial-balance")
+    statement = (bank.folder / "out/2024-02-02/statements/2024-01-east.csv").read_text()
+    check("A,posting,1,2024-01-29" in statement and "A,closing,,,,A:Cash,USD,,50.00" in statement, statement)
+    check((bank.folder / "out/2024-02-02/trial-balance/2024-01.csv").exists(), "the trial balance of January")
+    check("not over" not in bank.command("check", monday).stdout.decode(), "a month that is open without month-ends")
+    for words, message in ((["day", "--date", "2024-02-29", "--end-month"], "--end-month is not for days"),
+                           (["check", "--end-month", monday], "--end-month is about month-ends, and neither")):  # fmt: skip
+        said = bank.command(*words, expect=2).stderr.decode()
+        check(message in said, said)
+    message = bank.command("check", "--end-month", "--monthly", "close", monday).stdout.decode()
+    check("1 transaction and 1 month-end rollup" in message, message)
 
 
 def check_held(binary, folder):
@@ -426,7 +474,7 @@ def check_operator(binary, folder):
     check("are about earlier days, and there are none" in message, message)
     first.command("run", "--fail-on", "B:*", entries, expect=3)
     message = first.command("retry", "--all", "--skip", "3=x", entries, expect=2).stderr.decode()
-    check("--post-deferred, --skip and --reverse are for days" in message, message)
+    check("--post-deferred, --skip, --reverse and --backdated are for days" in message, message)
 
 
 def check_checks(binary, folder):
@@ -496,11 +544,12 @@ def main():
     print("seed", options.seed, flush=True)
     with small_batch.temporary_folder() as path:
         folder = Path(path)
-        for small in (check_small, check_files, check_after_run, check_held, check_new_clients, check_operator, check_checks,
+        for small in (check_small, check_files, check_after_run, check_open_month, check_held, check_new_clients, check_operator, check_checks,
                       check_until):
             small(binary, folder)
         bank = Bank(binary, folder, options.customers, options.transactions, options.seed)
         wanted = check_one_by_one(bank)
+        check_run_then_days(bank)
         kills = check_kills(bank, wanted, options.kills)
         check_carried(bank)
         print(f"{len(bank.days)} days one by one, {kills} kills")

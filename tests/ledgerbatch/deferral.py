@@ -20,7 +20,7 @@ import small_batch
 from books import check
 
 CLOSED = 6  # the exit code of a batch that is closed with deferred transactions
-RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Checking", "--monthly", "statement,trial-balance"]
+RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Checking", "--end-month", "--monthly", "statement,trial-balance"]
 FAILING = ["C000007:Checking", "C000011:Savings"]
 FAIL_OPTIONS = [word for account in FAILING for word in ("--fail-on", account)]
 DEFER = ["--on-failure", "defer", *FAIL_OPTIONS]

@@ -4,14 +4,16 @@
 usage: determinism.py LEDGERBATCH [--transactions N] [--seed S]
 """
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 
 import books
 import cross_check
+import step_objects
 
 RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Checking", "--no-overdraft", "*:Savings",
-         "--monthly", "statement,accrual=0.015,close"]  # fmt: skip
+         "--end-month", "--monthly", "statement,accrual=0.015,close"]  # fmt: skip
 WORKERS = (1, 2, 3, 8)
 
 
@@ -23,13 +25,21 @@ def smallbank(binary, folder, transactions, seed):
     )  # fmt: skip
     groups = [f"account C{n:06}:Checking  ; group:{'abc'[n % 3]}\n" for n in range(1, 150)]
     journal.write_text("".join(groups) + journal.read_text())
-    return journal, RULES
+    return journal, with_step(folder, RULES)
+
+
+def with_step(folder, rules):
+    """The rules with a step of the user's before the close, if there is a compiler."""
+    if shutil.which("cc") is None:
+        return rules
+    step = step_objects.build(folder, "tithe")
+    return [rule.replace(",close", f",step={step},close") for rule in rules]
 
 
 def random_book(folder, seed):
     journal = folder / "random.journal"
     journal.write_text(cross_check.Writer(seed).write(400), encoding="utf-8")
-    return journal, ["--monthly", "statement,close", "--no-overdraft", "*Bank"]
+    return journal, ["--end-month", "--monthly", "statement,close", "--no-overdraft", "*Bank"]
 
 
 def check_workers(binary, folder, journal, rules):

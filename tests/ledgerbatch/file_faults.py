@@ -32,6 +32,7 @@ KINDS = [
 
 # What is struck: the words of the command, its exit code and what it leaves if nothing happens.
 Struck = namedtuple("Struck", "words code left")
+BAD = "2020-02-01 One-sided\n  C1:Cash  1 USD\n"  # it does not balance
 DEFERS = ("run", "--fail-on", "C1:Sav*", "--on-failure", "defer")
 HOLDS = ("run", "--fail-on", "C1:Sav*", "--on-quarantine", "exclude")
 
@@ -49,6 +50,13 @@ def check_end(batch, fault, result, struck, what):
                     f"{what}: not a message: {message!r}")  # fmt: skip
 
 
+def check_rejects(batch, what):
+    """The file is whole when the batch has ended."""
+    text = (batch.work / "rejects").read_text()
+    books.check(text.endswith(" 1 USD is left over\n" + BAD), f"{what}: {text}")
+    books.check(not (batch.work / "rejects.ledgerbatch-new").exists(), f"{what}: a file left over")
+
+
 def strike(batch, saved, number, fault, struck, wanted):
     """One fault; False if the command has fewer operations."""
     batch.restore(saved)
@@ -59,11 +67,13 @@ def strike(batch, saved, number, fault, struck, wanted):
     words = " ".join(fault.values())
     what = f"{struck.words[0]}, operation {number} ({operations[0].what} {operations[0].path}), {words}"
     check_end(batch, fault, result, struck, what)
-    if struck.words == DEFERS or struck.words[0] == "day":
+    if struck.words == DEFERS or struck.words[0] == "day" or "--rejects" in struck.words:
         batch.finish(struck.left, what, struck.words, struck.code)
     else:
         batch.finish(wanted, what)
     books.check(not (batch.outputs / ".ledgerbatch-new").exists(), f"{what}: files left over")
+    if "--rejects" in struck.words:
+        check_rejects(batch, what)
     return True
 
 
@@ -140,6 +150,15 @@ def main():
         points = [walk(batch, saved, kinds, options.step, struck, wanted) for saved, kinds, struck in (
             (nothing, options.kinds, run), (killed, options.kinds, run), (nothing, half, holds),
             (held, half, retry), (nothing, half, defers))]  # fmt: skip
+        # A run whose input has a fault.
+        good = batch.journal.read_text()
+        batch.journal.write_text(good + BAD)
+        rejecting = ("run", "--rejects", batch.work / "rejects")
+        batch.clear()
+        result = batch.run(rejecting)
+        books.check(result.returncode == 0, result.stderr.decode())
+        points.append(walk(batch, nothing, half, options.step, Struck(rejecting, 0, batch.result()), None))
+        batch.journal.write_text(good)
         # A day that goes on from the whole run, and one that goes on from deferred work and posts it.
         last_day = batch.next_day()
         day = ("day", "--date", last_day)
@@ -150,7 +169,7 @@ def main():
             points.append(walk(batch, saved, half, options.step, Struck(words, 0, batch.result()), None))
     tally(sum(points))
     print("{} faults in a run, {} in one that resumes, {} in one that ends with held work, {} in a retry, {} in one "
-          "that defers, {} in a next day and {} in one that posts what is deferred: said or harmless, and every batch ended like the undisturbed one".format(*points))  # fmt: skip
+          "that defers, {} in one that rejects, {} in a next day and {} in one that posts what is deferred: said or harmless, and every batch ended like the undisturbed one".format(*points))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -21,6 +21,15 @@ Test(journal_accepts, dates_with_any_of_three_separators)
     expect_result("2024.02.29 x\n  A  1 USD\n  B\n", ONE_USD);
 }
 
+Test(journal_accepts, dates_without_leading_zeros_and_without_a_year)
+{
+    expect_result("2024-1-2 x\n  A  1 USD\n  B\n", ONE_USD);
+    expect_result("2024/1/02=1/3 x\n  A  1 USD\n  B\n", ONE_USD);
+    expect_result("Y2024\n1/2 x\n  A  1 USD = 1 USD\n  B\nY 2023\n"
+                  "12.31 x\n  A  2 USD = 2 USD\n  B\n",
+                  "FILE:3: the balance of 'A' is asserted to be 1 USD but is 3");
+}
+
 Test(journal_accepts, headers_with_and_without_their_parts)
 {
     expect_result("2024-01-02\n  A  1 USD\n  B\n", ONE_USD);
@@ -66,6 +75,45 @@ Test(journal_accepts, symbols_before_and_after)
                   "A 10 a b 1\nB -10 a b 1\n");
     expect_result("2024-01-02 x\n  A  10 \"USD\"\n  B  -10 USD\n", "A 10 USD\nB -10 USD\n");
     expect_result("2024-01-02 x\n  A  10 €\n  B\n", "A 10 €\nB -10 €\n");
+}
+
+Test(journal_accepts, amounts_without_a_commodity)
+{
+    expect_result("2024-01-02 x\n  A  10\n  B\n", "A 10 \nB -10 \n");
+    expect_result("2024-01-02 x\n  A  2 X @ 1.5\n  B  -3.0 = -3\n", "A 2 X\nB -3.0 \n");
+    expect_result("2024-01-02 x\n  A  0\n  A  10 USD\n  B  -9 EUR\n", "A 0 \nA 10 USD\nB -9 EUR\n");
+}
+
+Test(journal_accepts, decimal_commas)
+{
+    expect_result("2024-01-02 x\n  A  1.000,5 USD\n  A  10,50 USD\n  B\n",
+                  "A 1011.00 USD\nB -1011.00 USD\n");
+    expect_result("commodity 1.000,00 USD\n2024-01-02 x\n  A  1 USD\n  B\n",
+                  "A 1.00 USD\nB -1.00 USD\n");
+}
+
+Test(journal_accepts, names_that_stand_for_others)
+{
+    expect_result("alias a=A:x\n2024-01-02 x\n  a:y  1 USD\n  B\n", "A:x:y 1 USD\nB -1 USD\n");
+    expect_result("apply account A\n2024-01-02 x\n  y  1 USD\nend apply account\n"
+                  "2024-01-02 x\n  A  1 USD\n  B\n",
+                  "FILE:2: the transaction does not balance: 1 USD is left over");
+    expect_result("apply account A\n2024-01-02 x\n  y  1 USD\n  z\nend apply account\n"
+                  "2024-01-02 x\n  A  1 USD\n  B\n",
+                  "A 1 USD\nA:y 1 USD\nA:z -1 USD\nB -1 USD\n");
+}
+
+Test(journal_accepts, postings_in_square_brackets)
+{
+    expect_result("2024-01-02 x\n  A  1 USD\n  [C]  2 USD\n  [D]  -2 USD\n  B\n",
+                  "A 1 USD\nB -1 USD\nC 2 USD\nD -2 USD\n");
+    expect_result("2024-01-02 x\n  [A]  1 USD\n  [B]\n", ONE_USD);
+}
+
+Test(journal_accepts, lots_at_their_price)
+{
+    expect_result("2024-01-02 x\n  A  3 X {5 USD} [2024-01-02] @ 5.0 USD\n  B\n",
+                  "A 3 X\nB -15 USD\n");
 }
 
 Test(journal_accepts, groups_of_digits)
@@ -128,7 +176,8 @@ Test(journal_accepts, true_assertions_in_date_order)
                   "A 6 USD\nB -6 USD\n");
     expect_result("2024-01-02 x\n  A  5 X @ 2 USD = 5 X\n  B  -10 USD = -10 USD\n",
                   "A 5 X\nB -10 USD\n");
-    expect_result("2024-01-02 x\n  A  5 USD = 0 EUR\n  B\n", "A 5 USD\nB -5 USD\n");
+    expect_result("2024-01-02 x\n  A  5 USD\n  A  0 EUR = 0 EUR\n  B\n",
+                  "A 0 EUR\nA 5 USD\nB -5 USD\n");
 }
 
 Test(journal_accepts, balance_assignments)
@@ -140,8 +189,10 @@ Test(journal_accepts, balance_assignments)
     expect_result("2024-01-02 x\n  A  = 5 USD\n  A  = 6 USD\n  B\n", "A 6 USD\nB -6 USD\n");
     expect_result("2024-01-02 x\n  A  1 USD\n  A  = 6 USD\n  B\n", "A 6 USD\nB -6 USD\n");
     expect_result("2024-01-02 x\n  A  = 5 USD\n  B  = -5 USD\n", "A 5 USD\nB -5 USD\n");
-    expect_result("2024-01-02 x\n  A  = 0.50 USD\n  X  3 S @ 1.1111 USD\n  Y  2 EUR\n  B\n",
-                  "A 0.50 USD\nB -2 EUR\nB -3.8333 USD\nX 3 S\nY 2 EUR\n");
+    expect_result("2024-01-02 x\n  A  = 0.50 USD\n  X  3 USD\n  Y  2 EUR\n  B\n",
+                  "A 0.50 USD\nB -2 EUR\nB -3.50 USD\nX 3.00 USD\nY 2 EUR\n");
+    expect_result("2024-01-02 x\n  X  3 S @ 1.5 USD\n  A  = 0.5 USD\n  B  -5.0 USD\n",
+                  "A 0.5 USD\nB -5.0 USD\nX 3 S\n");
 }
 
 /* Settling moves such a transaction to the end of the book; what stays behind belongs to nothing.

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Crashes after each number of visits of a month-end rollup: the resumed batch ends like one that
-was never stopped.
+was never stopped. So it does if a step of the user's is visited, and its `group` is left.
 
 A slow batch is killed. Its write-ahead log has the commits one by one, and most commits are one
-visit. For each of them, the log is cut behind it, and the batch is resumed.
+visit. For each of them, the log is cut behind it, and the batch is resumed; and so it is behind the
+commit before a rollup's first visit, and behind its last visit.
 
 usage: kill_visits.py LEDGERBATCH [--seed S]
 """
@@ -16,12 +17,12 @@ from pathlib import Path
 
 import books
 import kill_resume
+import step_objects
 from books import check
 
 CLIENTS = 9
 ROUNDS_MAX = 40
 HEADER, FRAME_HEADER = 32, 24  # bytes of the log's header, and of one in front of each page
-RULES = ["--monthly", "statement,accrual=0.12,close"]
 
 
 def journal():
@@ -42,10 +43,11 @@ def commit_ends(log):
             yield at + size
 
 
-def missing_counts(database):
-    """How many clients each rollup lacks that has begun."""
-    text = books.run("sqlite3", database, "SELECT count(*) FROM missing GROUP BY seq").stdout
-    return [int(word) for word in text.split()]
+def done_counts(database, parts):
+    """How many parts are done of each rollup that has begun, and lacks some."""
+    text = books.run("sqlite3", database, "SELECT seq, count(*) FROM missing GROUP BY seq").stdout
+    rows = (line.split("|") for line in text.decode().split())
+    return {int(seq): parts - int(count) for seq, count in rows}
 
 
 class Crash:
@@ -56,7 +58,7 @@ class Crash:
         batch.kill_after([*batch.command(1, 1), "--task-wait-us", "3000"], seconds)
         log = Path(f"{batch.database}-wal")
         self.batch, self.wal = batch, log
-        self.is_whole = batch.database.exists() and log.exists() and \
+        self.is_whole = batch.database.exists() and log.exists() and log.stat().st_size >= HEADER and \
             batch.database.stat().st_size <= kill_resume.PAGE_SIZE  # fmt: skip
         if self.is_whole:
             self.first_page, self.log = batch.database.read_bytes(), log.read_bytes()
@@ -68,26 +70,63 @@ class Crash:
         self.wal.write_bytes(self.log[:end])
 
 
-def check_crash(crash, wanted, chance, seen):
-    """Resumes behind each commit that leaves a rollup in parts; adds how far the rollup was."""
+def counts_by_commit(crash, parts):
+    """The parts that are done of each rollup that has begun, behind each commit of the log."""
     batch = crash.batch
-    resumed = 0
-    for end in commit_ends(crash.log):
+    ends = list(commit_ends(crash.log))
+    counts = []
+    for end in ends:
         crash.restore(end)
         copy = batch.folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir()
         for file in (batch.database, crash.wal):
             shutil.copy(file, copy / file.name)
-        counts = missing_counts(copy / batch.database.name)
-        if not counts:
-            continue
-        seen.update(CLIENTS - count for count in counts)
+        counts.append(done_counts(copy / batch.database.name, parts))
+    return ends, counts
+
+
+def states_to_resume(counts, parts):
+    """For each commit to resume behind: how many parts of some rollup were done. None were behind the
+    commit before the first of them, and all are where the next commit leaves none missing."""
+    states = {}
+    for i, now in enumerate(counts):
+        before = counts[i - 1] if i > 0 else {}
+        states.setdefault(i, set()).update(now.values(), (parts for seq in before if seq not in now))
+        if i > 0:
+            states[i - 1].update(0 for seq in now if seq not in before)
+    return {i: done for i, done in states.items() if done}
+
+
+def check_crash(crash, wanted, chance, parts, seen):
+    """Resumes behind the commits next to which a rollup is in parts; adds how far rollups were."""
+    batch = crash.batch
+    ends, counts = counts_by_commit(crash, parts)
+    states = states_to_resume(counts, parts)
+    for i, done in states.items():
+        crash.restore(ends[i])
         books.run(*batch.command(chance.choice((1, 2, 3)), chance.choice((1, 500))))
         books.check_same(books.fingerprint(batch.database, batch.outputs), wanted,
-                         f"after {[CLIENTS - count for count in counts]} visits")  # fmt: skip
-        resumed += 1
-    return resumed
+                         f"after {sorted(done)} parts")  # fmt: skip
+        seen.update(done)
+    return len(states)
+
+
+def crash_everywhere(binary, folder, monthly, parts, chance):
+    """Crashes until each number of parts was seen that are done."""
+    seen = set()
+    resumed = rounds = 0
+    text = folder / "books.journal"
+    text.write_text(journal(), encoding="utf-8")
+    batch = kill_resume.Batch(binary, folder, text, ["--end-month", "--monthly", monthly])
+    wanted, _ = batch.reference()
+    while len(seen) < parts + 1 and rounds < ROUNDS_MAX:
+        rounds += 1
+        crash = Crash(batch, chance.uniform(0.15, 0.3))
+        resumed += check_crash(crash, wanted, chance, parts, seen) if crash.is_whole else 0
+    check(len(seen) == parts + 1, f"{monthly}: crashes after {sorted(seen)} of {parts} parts")
+    print(f"{resumed} resumes of {rounds} crashes, after 0 to {parts} parts of {parts}: every batch "
+          "ended like the undisturbed one", flush=True)  # fmt: skip
 
 
 def main():
@@ -98,21 +137,12 @@ def main():
     seed = parser.parse_args().seed
     print("seed", seed, flush=True)
     chance = random.Random(seed)
-    seen = set()
-    resumed = rounds = 0
     with tempfile.TemporaryDirectory() as path:
-        folder = Path(path)
-        text = folder / "books.journal"
-        text.write_text(journal(), encoding="utf-8")
-        batch = kill_resume.Batch(binary, folder, text, RULES)
-        wanted, _ = batch.reference()
-        while len(seen) < CLIENTS - 1 and rounds < ROUNDS_MAX:
-            rounds += 1
-            crash = Crash(batch, chance.uniform(0.15, 0.3))
-            resumed += check_crash(crash, wanted, chance, seen) if crash.is_whole else 0
-    check(len(seen) == CLIENTS - 1, f"crashes after {sorted(seen)} of {CLIENTS} visits")
-    print(f"{resumed} resumes of {rounds} crashes, after each number of visits of {CLIENTS}: every batch "
-          "ended like the undisturbed one")  # fmt: skip
+        crash_everywhere(binary, Path(path), "statement,accrual=0.12,close", CLIENTS, chance)
+    if shutil.which("cc"):
+        with tempfile.TemporaryDirectory() as path:
+            step = step_objects.build(Path(path), "tithe")
+            crash_everywhere(binary, Path(path), f"statement,step={step}", CLIENTS + 1, chance)
 
 
 if __name__ == "__main__":

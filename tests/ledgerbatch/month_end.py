@@ -172,7 +172,7 @@ def check_statement_files(binary, folder):
     for kind in ("group", "client"):
         database, out = folder / f"{kind}.db", folder / kind
         books.run(binary, "run", "--db", database, "--out", out, "--statements", kind, "--commutative",
-                  "Bank:*", "--monthly", "close,accrual=0.05,statement", folder / "input.journal")  # fmt: skip
+                  "Bank:*", "--end-month", "--monthly", "close,accrual=0.05,statement", folder / "input.journal")  # fmt: skip
         books.run(binary, "verify", "--db", database, "--out", out)
         books.run("sqlite3", database, "DELETE FROM outputs")
         prints[kind] = {name: print for name, print in books.fingerprint(database, out).items()
@@ -182,7 +182,7 @@ def check_statement_files(binary, folder):
     check((out / "C1/2024-01.csv").read_text() == STATEMENT_JANUARY, "January")
     check((out / "C1/2024-02.csv").read_text() == STATEMENT_FEBRUARY, "February")
     found = sorted(str(path.relative_to(out)) for path in out.glob("**/*.csv"))
-    wanted = [f"C{n}/2024-0{m}.csv" for n in (1, 2, 3) for m in (1, 2, 3)]
+    wanted = [f"{client}/2024-0{m}.csv" for client in ("(house)", "C1", "C2", "C3") for m in (1, 2, 3)]
     check(found == wanted, f"a statement a client and month: {found}")
     for path in (folder / "group/statements").iterdir():
         header, *lines = path.read_text().splitlines()
@@ -194,21 +194,23 @@ def check_statement_files(binary, folder):
         check(lines == wanted, f"{path}: {lines}")
     long = folder / "long.journal"
     long.write_text(f"2024-01-02 x\n  {'/' * 90}:Cash  1 USD\n  B:Cash\n")
-    words = ["run", "--db", folder / "long.db", "--out", folder / "long", "--monthly", "statement", long]
+    words = ["run", "--db", folder / "long.db", "--out", folder / "long", "--end-month", "--monthly", "statement", long]
     message = books.run(binary, *words, "--statements", "client", expect=2).stderr.decode()
     check("is too long for a folder" in message, message)
     books.run(binary, *words)
 
 
 def check_all_three(binary, folder):
-    run(binary, folder, JOURNAL, "--monthly", "close,accrual=0.05,statement")
+    run(binary, folder, JOURNAL, "--end-month", "--monthly", "close,accrual=0.05,statement")
     out = folder / "out"
     posted = (out / "posted.journal").read_text()
     check(POSTED_JANUARY in posted, f"posted.journal:\n{posted}")
     check("close 2024-02 west" in posted, "February has a close although nothing was posted in it")
     check((out / "close/2024-01-east.csv").read_text() == CLOSE_JANUARY_EAST, "the close of east")
-    wanted = [f"2024-0{m}-{group}.csv" for m in (1, 2, 3) for group in ("all", "east", "west")]
-    for kind in ("close", "statements"):
+    house = (out / "statements/2024-01-(house).csv").read_text()
+    check(house.endswith("\n(house),closing,,,,Bank:Vault,USD,,39.20\n"), f"the house's January:\n{house}")
+    for kind, groups in (("close", ("all", "east", "west")), ("statements", ("(house)", "all", "east", "west"))):
+        wanted = [f"2024-0{m}-{group}.csv" for m in (1, 2, 3) for group in groups]
         found = sorted(path.name for path in out.glob(f"{kind}/*"))
         check(found == wanted, f"a file a group and month: {found}")
     check_statement_files(binary, folder)
@@ -227,7 +229,7 @@ def sums_until(database, day):
 
 
 def check_trial_balances(binary, folder):
-    run(binary, folder, JOURNAL, "--monthly", "trial-balance,close,accrual=0.05,statement")
+    run(binary, folder, JOURNAL, "--end-month", "--monthly", "trial-balance,close,accrual=0.05,statement")
     out = folder / "out"
     january = (out / "trial-balance/2024-01.csv").read_text()
     check(january == TRIAL_BALANCE_JANUARY, f"the trial balance of January:\n{january}")
@@ -244,7 +246,7 @@ def check_trial_balances(binary, folder):
 
 
 def check_halves(binary, folder):
-    run(binary, folder, HALVES, "--monthly", "accrual=0.05")
+    run(binary, folder, HALVES, "--end-month", "--monthly", "accrual=0.05")
     balances = books.our_balances(folder / "out" / "balances.csv")
     found = {account: str(amount) for (account, _), amount in balances.items()}
     check(found["A:Income:Interest"] == "-0.02", "0.025 goes to 0.02")
@@ -254,7 +256,7 @@ def check_halves(binary, folder):
 
 
 def check_poison(binary, folder):
-    options = ("--monthly", "accrual=120.0")
+    options = ("--end-month", "--monthly", "accrual=120.0")
     message = run(binary, folder, POISON, *options, expect=3).stderr.decode()
     check("held" in message, message)
     check(not (folder / "out" / "balances.csv").exists(), "held work leaves no outputs")

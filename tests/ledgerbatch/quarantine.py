@@ -9,7 +9,7 @@ from pathlib import Path
 import books
 from books import check
 
-RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Cash", "--monthly",
+RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Cash", "--end-month", "--monthly",
          "statement,accrual=0.12,close"]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class Books:
 
 def check_many_held(book):
     """More tasks are held than the pool takes at a time."""
-    rules = ["--commutative", "Bank:*", "--monthly", "statement,close"]
+    rules = ["--commutative", "Bank:*", "--end-month", "--monthly", "statement,close"]
     lines = [f"2024-01-01 {n}\n  A:Cash  1.00 USD\n  Bank:Vault\n" for n in range(40000)]
     book.journal.write_text("\n".join(lines), encoding="utf-8")
     message = book.run("--fail-on", "A:*", expect=3, rules=rules).stderr.decode()
@@ -197,7 +197,7 @@ def check_default(book):
 
 def check_many_missing(book):
     """Of many clients that a rollup lacks, the first are named."""
-    rules = ["--commutative", "Bank:*", "--monthly", "statement"]
+    rules = ["--commutative", "Bank:*", "--end-month", "--monthly", "statement"]
     lines = [f"2024-01-01 x\n  C{n:02}:Cash  1.00 USD\n  Bank:Vault\n" for n in range(12)]
     book.journal.write_text("\n".join(lines), encoding="utf-8")
     failing = [word for n in range(10) for word in ("--fail-on", f"C{n:02}:Cash")]
@@ -210,7 +210,7 @@ def check_many_missing(book):
 
 def check_failed_visits(book):
     """A rollup that fails for one client is done for the others."""
-    rules = ["--commutative", "Bank:*", "--monthly", "accrual=120.0"]
+    rules = ["--commutative", "Bank:*", "--end-month", "--monthly", "accrual=120.0"]
     book.journal.write_text("2024-01-01 x\n  A:Savings  1.00 USD\n  Bank:Vault\n\n"
                             "2024-01-02 y\n  B:Savings  9000000000000000.00 USD\n  Bank:Vault\n\n"
                             "2024-02-01 z\n  A:Savings  1.00 USD\n  Bank:Vault\n", encoding="utf-8")

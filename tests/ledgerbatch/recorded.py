@@ -16,7 +16,7 @@ import books
 import determinism
 from books import check, run
 
-RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Cash", "--monthly",
+RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Cash", "--end-month", "--monthly",
          "statement,accrual=0.12,close", "--accrual-accounts", "*Cash"]  # fmt: skip
 GROUPS = {"east": ["C1", "C2", "C3"], "west": ["C4", "C5"]}
 MONTHS = 3

@@ -88,7 +88,7 @@ static void expect_monthly(const char *text, const char *wrong)
 {
     struct rules rules;
     rules_init(&rules);
-    const char *found = rules_read_monthly(&rules, text);
+    const char *found = month_end_steps_read_list(&rules.steps, text);
     expect((found == NULL) == (wrong == NULL));
     expect(!wrong || strstr(found, wrong) != NULL);
     rules_fini(&rules);

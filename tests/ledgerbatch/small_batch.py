@@ -73,6 +73,7 @@ class SmallBatch:
                        **{f"FAULTY_{name.upper()}": value for name, value in faults.items()}}
         command = [self.binary, *words, "--workers", "1", "--commit-size", "6", "--task-wait-us",
                    "100", "--db", self.database, "--out", self.outputs, *RULES, self.journal]
+        command += [] if words[0] == "day" else ["--end-month"]
         return subprocess.run(command, capture_output=True, timeout=SECONDS_MAX,
                               env={**os.environ, **{k: str(v) for k, v in environment.items()}})
 

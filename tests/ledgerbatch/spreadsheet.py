@@ -69,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         (folder / "=1.journal").write_bytes(journal().encode())
-        batch = ["--db", "db", "--out", "out", "--no-overdraft", "*:Overdrawn", "--monthly",
+        batch = ["--db", "db", "--out", "out", "--no-overdraft", "*:Overdrawn", "--end-month", "--monthly",
                  "statement,close,trial-balance", "=1.journal"]  # fmt: skip
         books.run(binary, "run", "--fail-on", "-2:Cash", "--on-failure", "defer", *batch, expect=6,
                   cwd=folder)  # fmt: skip

@@ -68,6 +68,8 @@ def check_trial_balance(binary, database):
 def check_statements(database, outputs):
     count = 0
     for path in sorted(outputs.glob("**/statements/*.csv")):
+        if path.stem.endswith("(house)"):  # of accounts that belong to no client
+            continue
         wanted = table_of(path.read_text(encoding="utf-8"))
         found = rows_of(database, "SELECT client, kind, CASE WHEN kind = 'posting' THEN seq END, date, text,"
                         " account, commodity, amount, balance FROM statement_lines WHERE month = ? AND"
@@ -117,7 +119,8 @@ def main():
         folder = Path(path)
         (folder / "views.journal").write_text(small_batch.journal(1, 3) + AMOUNTS, encoding="utf-8")
         database, outputs = folder / "db", folder / "out"
-        books.run(binary, "run", "--db", database, "--out", outputs, *small_batch.RULES, folder / "views.journal")
+        books.run(binary, "run", "--db", database, "--out", outputs, "--end-month", *small_batch.RULES,
+                  folder / "views.journal")
         accounts, statements = check_all(binary, database, outputs)
         check_index(binary, database)
         check_days(binary, folder)
