@@ -9,13 +9,14 @@ import subprocess
 import schedule
 from views import Views, check
 
-COMMANDS = ("timeline", "svg", "chrome", "stats", "dot", "replay", "record", "play", "compare",
+COMMANDS = ("timeline", "svg", "html", "chrome", "stats", "plan", "dot", "replay", "record", "play", "compare",
             "scenario")  # fmt: skip
 
 WRONG = [
     ((), "a command is missing"),
     (("walk",), "unknown command walk"),
     (("svg",), "svg needs a FILE"),
+    (("html", "--from", "2s", "x"), "unknown option --from"),
     (("svg", "--ascii", "x"), "unknown option --ascii"),
     (("svg", "x", "y"), "only one file at a time, not also y"),
     (("svg", "x", "-o"), "a value is missing after -o"),
@@ -58,7 +59,8 @@ def check_files(views):
     contents = schedule.seed().bytes()
     views.write("seed.rec", contents)
     views.write("-odd", contents)
-    for command in (("svg",), ("timeline",), ("chrome",), ("stats",), ("dot", "--at", "5ms")):
+    for command in (("svg",), ("html",), ("timeline",), ("chrome",), ("stats",), ("plan",),
+                    ("dot", "--at", "5ms")):
         printed = views.run(*command, "seed.rec").stdout
         views.run(*command, "seed.rec", "-o", "out")
         check((views.path / "out").read_bytes() == printed, f"{command} -o")
@@ -70,7 +72,7 @@ def check_files(views):
 
 def check_full_disk(views):
     message = "cannot be written: No space left on device"
-    for command in (("svg",), ("chrome",), ("stats",), ("replay",), ("timeline",)):
+    for command in (("svg",), ("html",), ("chrome",), ("stats",), ("replay",), ("timeline",)):
         with open("/dev/full", "wb") as full:
             result = subprocess.run([views.binary, *command, "seed.rec"], cwd=views.path, stdout=full,
                                     stderr=subprocess.PIPE)  # fmt: skip
@@ -83,7 +85,7 @@ def check_full_disk(views):
 
 def check_closed_pipe(views):
     """The reader has gone before the first byte."""
-    for command in (("timeline",), ("svg",), ("chrome",), ("stats",), ("replay",), ("--help",)):
+    for command in (("timeline",), ("svg",), ("html",), ("chrome",), ("stats",), ("replay",), ("--help",)):
         reader, writer = os.pipe()
         os.close(reader)
         arguments = command if command[0] == "--help" else (*command, "seed.rec")

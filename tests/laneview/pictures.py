@@ -180,6 +180,18 @@ def check_large(views):
     check(b"64 of 100 lanes are drawn" in svg, "it says that lanes are left out")
 
 
+def check_short(views):
+    """Runs much shorter than a pixel are drawn, also after a wait that is too short to draw."""
+    pool = schedule.Pool(2)
+    for i in range(100):
+        pool.submit(i * 5 * schedule.MS, "A", 3 * schedule.US, "post")
+    pool.run().write(views.path / "short.rec")
+    root = ET.fromstring(views.run("svg", "short.rec").stdout)
+    names = {text.text: float(text.get("y")) for text in root.iter(SVG + "text")}
+    lane = [bar[0] for bar in bars(root) if abs(bar[2] + 18 - names["A"]) < 2]
+    check(lane == [f"#{ticket} post" for ticket in range(1, 101)], f"lane A: {len(lane)} runs")
+
+
 def main():
     views = Views()
     check_seed(views)
@@ -195,6 +207,7 @@ def main():
     ET.fromstring(views.run("svg", "empty.rec").stdout)
     check_shared(views)
     check_large(views)
+    check_short(views)
     print("pictures: well-formed, and they show what happened")
 
 

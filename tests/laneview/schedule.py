@@ -24,6 +24,11 @@ def record(time, type, task=0, object=0, detail=0, thread=0, object_type=0):
     return struct.pack("<QQQIHBB", time, task, object, detail, thread, type, object_type)
 
 
+def unpack(records):
+    """The members of each event, in their order."""
+    return [struct.unpack("<QQQIHBB", one) for one in records]
+
+
 def recording(events, workers=2, layout="key", zero=0, missed=0, tags=(), lanes=()):
     """The bytes of a file. Events are records; tags and lanes are lines of the header."""
     lines = ["lanepool-recording 1", f"workers {workers}", f"layout {layout}", f"zero {zero}",
