@@ -24,7 +24,7 @@ static const struct table {
     { "input_totals", { "batch", "commodity", "transactions", "debits", "credits" } },
     { "balances", { "account", "commodity", "amount" } },
     { "opening", { "account", "commodity", "amount" } },
-    { "transactions", { "seq", "date", "kind", "status", "code", "text" } },
+    { "transactions", { "seq", "date", "kind", "status", "code", "text", "value_date" } },
     { "postings",
       { "seq", "n", "account", "commodity", "amount", "balance", "price", "price_commodity",
         "price_is_total" } },
@@ -39,6 +39,13 @@ static const struct table {
     { "outputs", { "batch", "path", "digest" } },
     { "reversals", { "reversed_seq", "seq" } },
     { "holders", { "seq", "lane" } },
+    { "rejected", { "batch", "n", "file", "line", "reason", "entry" } },
+    { "reopened", { "batch", "month", "reason" } },
+    { "rejected_totals", { "batch", "symbol", "transactions", "debits", "credits", "decimals" } },
+    { "contributions", { "seq", "lane", "bytes" } },
+    { "reports", { "seq", "text" } },
+    { "steps", { "batch", "n", "name", "digest" } },
+    { "prices", { "commodity", "currency", "date", "units", "decimals" } },
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof *tables };

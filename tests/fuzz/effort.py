@@ -35,6 +35,14 @@ def journals(count):
     yield "assertions", (entry(f"A  1 {symbol(n)}" for n in numbers)
                          + entry(f"A  1 {symbol(n)} = 2 {symbol(n)}" for n in numbers))
     yield "assignments", entry(f"A{n % 2}  = {n} USD" for n in numbers)
+    yield "assertions without a commodity", (
+        entry(f"A{n}  1 {symbol(n)}" for n in numbers)
+        + entry(f"B{n % 9}  1 = {n // 9 + 1}" for n in numbers))
+    yield "aliases", "".join(f"alias a{n}=A:{n}\n" for n in numbers) + entry(
+        f"a{n}:x  1 USD" for n in numbers)
+    yield "applied accounts", "".join(f"apply account {n % 10}\n" for n in numbers)
+    yield "square brackets", entry(f"[A{n}]  {n % 7 - 3} {symbol(n // 7)}" for n in numbers)
+    yield "comments", ENTRY + "  A  1 USD  ; [x] " * 99 + "\n" + "  ; [=2024-01-02] a:b, [x]\n" * count
     yield "prices", entry(f"A  1 {symbol(n)} @ 1 {symbol(n + 1)}" for n in numbers)
     yield "accounts that close", ";! monthly\n" + entry(
         f"A:A:Expenses:{n}  {n + 1} USD" for n in numbers)

@@ -2,9 +2,9 @@
  * Any bytes as a journal: they are read, checked, planned and posted in memory, one task after the
  * other, and what was posted must be a journal again. A first line such as
  *
- *     ;! monthly overdraft commutative depth2
+ *     ;! monthly overdraft commutative depth2 rejects codes
  *
- * chooses the rules of the run.
+ * chooses the rules of the run. In place of depth2 there can be by-file, by-payee or by-tag.
  */
 #include <stdlib.h>
 
@@ -18,6 +18,9 @@
 #define MONTH_COUNT     ((9999 - 1400 + 1) * 12)
 #define GROUP_COUNT_MAX 3
 #define STEPS_A_ROLLUP  40
+
+/* The input is read once more for each transaction that is rejected, at most. */
+#define REJECT_COUNT_MAX 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,25 +42,39 @@ static size_t count_groups(struct slice text)
     return count;
 }
 
+/* The first line, if it chooses rules; else an empty one. */
+static struct slice first_line(struct slice text)
+{
+    const char *newline = text.size ? memchr(text.data, '\n', text.size) : NULL;
+    bool chooses = newline && text.size >= 2 && memcmp(text.data, ";!", 2) == 0;
+    return chooses ? slice_between(text.data, newline) : (struct slice){ text.data, 0 };
+}
+
 /* The steps that the month-ends may take besides those for the input's bytes. */
 static uint64_t choose_rules(struct rules *rules, struct slice text)
 {
     uint64_t steps = 0;
-    const char *newline = text.size ? memchr(text.data, '\n', text.size) : NULL;
-    if (!newline || text.size < 2 || memcmp(text.data, ";!", 2) != 0) {
+    struct slice line = first_line(text);
+    if (line.size == 0) {
         return 0;
     }
-    struct slice line = slice_between(text.data, newline);
     if (has_word(line, "overdraft")) {
         patterns_add(&rules->no_overdraft, "*:Cash");
     }
     if (has_word(line, "commutative")) {
         patterns_add(&rules->commutative, "Bank*");
     }
+    rules->unique_codes = has_word(line, "codes");
     rules->client_depth = has_word(line, "depth2") ? 2 : 1;
+    if (has_word(line, "by-")) {
+        rules->client_depth = 1;
+        rules_read_client_by(rules, has_word(line, "by-file")    ? "file"
+                                    : has_word(line, "by-payee") ? "payee"
+                                                                 : "tag:t");
+    }
     /* Many groups over many centuries make more tasks than there is time for. */
     if (has_word(line, "monthly") && count_groups(text) <= GROUP_COUNT_MAX) {
-        rules_read_monthly(rules, "statement,accrual=0.125,close");
+        month_end_steps_read_list(&rules->steps, "statement,accrual=0.125,close");
         steps = (uint64_t)3 * MONTH_COUNT * GROUP_COUNT_MAX * STEPS_A_ROLLUP;
     }
     return steps;
@@ -84,7 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct problem problem = { .text = "" };
     struct plan plan;
     plan_init(&plan);
-    steps_begin(STEPS_BASE + choose_rules(&plan.rules, text), size);
+    plan.book.rejects.is_on = has_word(first_line(text), "rejects");
+    plan.book.rejects.limit = REJECT_COUNT_MAX;
+    size_t readings = plan.book.rejects.is_on ? REJECT_COUNT_MAX + 2 : 1;
+    steps_begin(STEPS_BASE + choose_rules(&plan.rules, text), size * readings);
     input_files_set(text);
     if (plan_make(&plan, files, 1, &problem)) {
         posted_book_check(&plan);

@@ -5,6 +5,7 @@
 #include "draw/chrome.h"
 #include "draw/dot.h"
 #include "draw/frame.h"
+#include "draw/html.h"
 #include "draw/svg.h"
 #include "draw/timeline.h"
 #include "measure/stats.h"
@@ -68,6 +69,7 @@ static void show_all(const struct recording *recording, uint64_t from, uint64_t 
     svg_draw(&text, &model, &svg);
     timeline_draw(&text, &model, &timeline);
     chrome_write(&text, &model);
+    html_write_data(&text, &model, "fuzz");
     stats_gather(&stats, &model);
     stats_write_text(&text, &stats, &model);
     stats_write_json(&text, &stats, &model);

@@ -67,6 +67,17 @@ bool stored_batch_is_day(unsigned number)
     return batches[number].day != 0;
 }
 
+/* Adds interest on daily balances: then a run that goes on reads the month so far. */
+static void add_daily_interest(struct rules *rules)
+{
+    struct month_end_step *step = month_end_steps_add(&rules->steps, MONTH_END_ACCRUAL);
+    step->balances = BALANCES_DAILY_365;
+    step->rate_scale = 3;
+    step->house = "Bank:Interest";
+    patterns_add(&step->accounts, "*:Savings");
+    month_end_step_add_rate(step, (struct dated_rate){ .from = 20240115, .units = 125 });
+}
+
 static bool run(unsigned number, struct run_options options, const char *fails_on,
                 struct problem *problem)
 {
@@ -82,7 +93,11 @@ static bool run(unsigned number, struct run_options options, const char *fails_o
     rules_init(&options.rules);
     patterns_add(&options.rules.commutative, "Bank*");
     patterns_add(&options.rules.no_overdraft, "*:Cash");
-    rules_read_monthly(&options.rules, "statement,accrual=0.125,close,trial-balance");
+    options.rules.ends_month = options.day == 0;
+    month_end_steps_read_list(&options.rules.steps, "statement,accrual=0.125,close,trial-balance");
+    if (options.on_quarantine != ON_QUARANTINE_FAIL) {
+        add_daily_interest(&options.rules);
+    }
     if (fails_on) {
         patterns_add(&options.fail_on, fails_on);
     }
