@@ -49,7 +49,9 @@ static const char *const names[] = { "",
                                      "one user",
                                      "passed before the visit",
                                      "cut before the last visit",
-                                     "visitor sleeps" };
+                                     "visitor sleeps",
+                                     "share left",
+                                     "commuting entry numbered" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
