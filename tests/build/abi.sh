@@ -20,12 +20,14 @@ shown="lanepool_slow_task|lanepool_stall|lanepool_task_view|lanepool_snapshot|la
 
 # Writes <place>/<name>.xml: the functions and types of <place>/<name>/include. Builds a library of
 # functions with empty bodies, because abidw takes minutes for the types inside the real one.
-# build.symbols checks that the real one exports the same functions.
+# build.symbols checks that the real one exports the same functions. Those of remote*.h are in a
+# static library.
 describe() { # describe <name>
     local include=$place/$1/include
     {
         echo '#include <lanepool/lanepool.h>'
-        sed '/^#/d' "$include"/lanepool/*.h | tr '\n' ' ' | grep -oE 'LANEPOOL_API [^;{]*;' |
+        find "$include/lanepool" -maxdepth 1 -name '*.h' ! -name 'remote*.h' | sort |
+            xargs sed '/^#/d' | tr '\n' ' ' | grep -oE 'LANEPOOL_API [^;{]*;' |
             sed 's/;$/ { __builtin_trap(); }/'
     } >"$place/$1.c"
     # The description names the source as the compiler was given it, so without the directory.

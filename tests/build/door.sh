@@ -2,7 +2,8 @@
 # Checks that only src/platform/ uses threads, locks, clocks and memory of the system. All other
 # sources use src/platform/platform.h, so that they run on any platform, simulated ones included.
 # src/adapters/ is not part of the library: it uses the public headers and another library.
-# src/inspect/ uses the public headers, too, and its memory.c gets its memory from the system.
+# src/inspect/ and src/remote/ use the public headers, too, and their memory.c get their memory from
+# the system.
 #
 #     door.sh <project>
 set -euo pipefail
@@ -16,7 +17,7 @@ shopt -s nullglob
 
 sources() { # sources <pattern>: prints the files that must not use the system
     find "$project/src" -path "$project/src/platform" -prune -o -path "$project/src/adapters" -prune \
-        -o -path "$project/src/inspect/memory.c" -prune -o -name "$1" -print | sort
+        -o -path "$project/src/*/memory.c" -prune -o -name "$1" -print | sort
 }
 
 while IFS= read -r file; do

@@ -37,7 +37,8 @@ sed -i 's/sizeof(type) == LANEPOOL_I_SIZE_WITH(type, last)/1/' "$place/later/src
 
 build_library() { # build_library <release>
     local sources
-    mapfile -t sources < <(find "$place/$1/src" -name '*.c' ! -path '*/adapters/*')
+    mapfile -t sources < <(find "$place/$1/src" -name '*.c' ! -path '*/adapters/*' \
+        ! -path '*/remote/*')
     "${CC:-cc}" -std=gnu11 -w -fPIC -shared -pthread -fvisibility=hidden -Wl,-soname,"$soname" \
         -Wl,--version-script="$project/src/liblanepool.map" \
         -I "$place/$1/include" -I "$place/$1/src" "${sources[@]}" -o "$place/$1/$soname"

@@ -5,13 +5,13 @@
 
 Lists sentences that readers probably have to read twice (CONTRIBUTING.md, "How we write"), and
 sentences of more than 45 words. A pattern can be wrong about single sentences, so the check fails
-only if it finds more than 7 for each thousand.
+only if it finds more than 5 for each thousand.
 """
 import os
 import re
 import sys
 
-PER_THOUSAND_MAX = 7
+PER_THOUSAND_MAX = 5
 WORDS_MAX = 45
 RIDDLES = [re.compile(pattern) for pattern in (
     r"^(?:Who|Whoever|What|All that|Whatever)\b(?! is this| happens)",

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=68
+scenario_count=71
 failed=0
 
 complain() {

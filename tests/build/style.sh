@@ -13,7 +13,7 @@ unfinished='TO[D]O|FIX[M]E|\bXX[X]\b|HA[C]K|\b[Ss]tu[b]s?\b'
 foreign_paths='(^|[^A-Za-z0-9_.])/(hom[e]|roo[t]|wor[k]|User[s]|mn[t])/'
 
 places=()
-for place in src include tests demo docs cmake .ci CMakeLists.txt CMakePresets.json *.md; do
+for place in src include tests demo docs debian cmake .ci CMakeLists.txt CMakePresets.json *.md; do
     if [ -e "$place" ]; then
         places+=("$place")
     fi

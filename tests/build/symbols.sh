@@ -3,7 +3,9 @@
 # that the static library defines only global names with the project's prefix. With a map, checks
 # that it lists these functions, and that each is exported with the version of its node.
 #
-#     symbols.sh <include directory> <shared library> <static library> [map]
+# The include directory can be one header instead, whose functions are then all.
+#
+#     symbols.sh <include directory or header> <shared library> <static library> [map]
 set -euo pipefail
 
 include=$1
@@ -12,7 +14,12 @@ static=$3
 map=${4:-}
 failed=0
 
-declared=$(cat "$include"/lanepool/*.h | grep -v '^#define' | tr '\n' ' ' | grep -oE 'LANEPOOL_API [^;{]*;' |
+# Functions of remote*.h are in a library of their own.
+headers=("$include")
+if [ -d "$include" ]; then
+    mapfile -t headers < <(find "$include/lanepool" -maxdepth 1 -name '*.h' ! -name 'remote*.h')
+fi
+declared=$(cat "${headers[@]}" | grep -v '^#define' | tr '\n' ' ' | grep -oE 'LANEPOOL_API [^;{]*;' |
     sed -E 's/^[^(]*[ *](lanepool_[a-z0-9_]+) *\(.*/\1/' | sort -u)
 exported=$(nm -D --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
     sort -u)
