@@ -92,6 +92,8 @@ GOALS = [
          at("cold_to_bound", "submitters route", 4), 1),
     Goal("credits of one account, COMMUTING / unclaimed",
          ratio(at("hot", "COMMUTING", 1), at("hot", "unclaimed", 1)), 1.15),
+    Goal("bank's account, bodies at once: COMMUTING / accumulator",
+         at("bank_ratio", "COMMUTING", 0), 0.9, is_least=True),
     Goal("idle pool of 1 to 16 workers, ms of CPU time per second", most("idle_cpu", "lanepool"), 1),
     Goal("efficiency of 16 workers, 10 us, batches",
          with_cpus(16, at("workers_10us", BATCHES, 16)), 0.85, is_least=True),

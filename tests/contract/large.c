@@ -1,4 +1,5 @@
 /* Extreme sizes: many claims, many tasks on one key, deep submission. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -148,8 +149,12 @@ Test(large, each_task_submits_the_next_on_its_own_key)
     expect_eq(left, 0);
 }
 
-/* A submitter whose stack is as small as the system allows; sanitizers need more. */
-enum { SMALL_STACK = PROCESS_IS_SANITIZED ? 512 << 10 : 16 << 10 };
+/* A submitter with a small stack; sanitizers need more. */
+enum {
+    SMALL_STACK = PROCESS_IS_SANITIZED             ? 512 << 10
+                  : PTHREAD_STACK_MIN > (16 << 10) ? PTHREAD_STACK_MIN
+                                                   : 16 << 10
+};
 
 struct small {
     lanepool_pool *pool;

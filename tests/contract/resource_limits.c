@@ -4,6 +4,7 @@
  * limits. The limit on memory rises from trial to trial.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "support/test.h"
 
 enum { TASKS = 4000, TRIALS = 120, WORKERS = 2 };
-enum { MORE_BYTES = 2 << 10, STACK = 64 << 10 };
+enum { MORE_BYTES = 2 << 10, STACK = PTHREAD_STACK_MIN + (48 << 10) };
 
 struct outcome {
     unsigned refused_pools, refused_tasks, whole_trials;

@@ -375,7 +375,7 @@ static void look_when_cancelled(void *context, lanepool_status why)
 static bool is_own_fault(int number)
 {
     return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
-           number == SIGTRAP || number == SIGSYS;
+           number == SIGTRAP || number == SIGSYS || number == SIGABRT;
 }
 
 /* The numbers between them are reserved for the system's threads. */

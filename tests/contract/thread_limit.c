@@ -82,7 +82,7 @@ static bool limit_is_exact(void)
 /* Returns the bytes of the heap in use; 0 if the allocator does not report them. */
 static size_t heap_bytes(void)
 {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
     return PROCESS_IS_SANITIZED ? 0 : mallinfo2().uordblks;
 #else
     return 0;

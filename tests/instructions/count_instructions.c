@@ -26,13 +26,17 @@
 /* One wave fits into the worker's ring, and lanes and memory are warm when counting begins. In W7
  * all tasks are pending before any runs, and the growth of lanes and memory is counted, too. */
 static const struct plan {
-    const char *workload;
+    const char *name, *workload;
     size_t warm_up, counted, wave;
+    bool parks;  /* with a failure policy of the pool that parks */
+    bool limits; /* with a limit on each lane, which no lane reaches */
 } plans[] = {
-    { "W1", 8192, 16384, 256 },
-    { "W4", 8192, 16384, 256 },
-    { "W8", 16384, 16384, 256 },
-    { "W7", 0, 131072, 131072 },
+    { "W1", "W1", 8192, 16384, 256, false, false },
+    { "W4", "W4", 8192, 16384, 256, false, false },
+    { "W8", "W8", 16384, 16384, 256, false, false },
+    { "W7", "W7", 0, 131072, 131072, false, false },
+    { "W4_parks", "W4", 8192, 16384, 256, true, false },
+    { "W4_limits", "W4", 8192, 16384, 256, false, true },
 };
 
 /* Longer than a run, so that a quantum ends only by the number of tasks. */
@@ -121,13 +125,19 @@ static void run_in_waves(const struct bench_task *tasks, size_t count, size_t wa
 }
 
 /* Brings the worker to the gate, by a task without a key. */
-static void start(void)
+static void start(const struct plan *plan)
 {
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_task first = LANEPOOL_TASK_INIT;
     options.workers = 1;
     options.pending_max = LANEPOOL_UNLIMITED;
     options.quantum_ns = QUANTUM_NS;
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    if (plan->parks)
+        options.on_failure = &policy;
+    if (plan->limits)
+        options.lane_pending_max = 1 + plan->wave;
     first.function = stand_at_gate_last;
     run.left = 1;
     bench_require(sem_init(&run.reached, 0, 0) == 0 && sem_init(&run.opened, 0, 0) == 0,
@@ -146,10 +156,10 @@ static void stop(size_t expected)
     bench_require(run.ran == expected, "every task ran once");
 }
 
-static const struct plan *find_plan(const char *workload)
+static const struct plan *find_plan(const char *name)
 {
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
-        if (strcmp(plans[i].workload, workload) == 0)
+        if (strcmp(plans[i].name, name) == 0)
             return &plans[i];
     return NULL;
 }
@@ -159,11 +169,11 @@ int main(int argument_count, char **arguments)
     const struct plan *plan = argument_count == 2 ? find_plan(arguments[1]) : NULL;
     struct bench_tasks tasks;
     if (plan == NULL) {
-        fprintf(stderr, "usage: count_instructions W1|W4|W7|W8\n");
+        fprintf(stderr, "usage: count_instructions W1|W4|W7|W8|W4_parks|W4_limits\n");
         return 2;
     }
     bench_tasks_make(&tasks, bench_workload_find(plan->workload), plan->warm_up + plan->counted);
-    start();
+    start(plan);
     run_in_waves(tasks.of[0], plan->warm_up, plan->wave);
     /* The worker is at its gate; when it continues, it finds that counting has begun. */
     run.is_counting = true;

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORKLOADS = ["W1", "W4", "W8", "W7"]
+WORKLOADS = ["W1", "W4", "W8", "W7", "W4_parks", "W4_limits"]
 PARTS = {"submit": 1, "run": 2}  # callgrind's number of its thread
 TOLERANCE = 0.05
 LIMIT_SECONDS = 100
@@ -78,7 +78,7 @@ def compare(counts, record):
             above, verdict = above + 1, "ABOVE THE RECORD"
         elif change < -TOLERANCE:
             below, verdict = below + 1, "BELOW THE RECORD"
-        print(("%-3s %-6s %7.1f, record %7.1f, %+5.1f %%  %s" % (
+        print(("%-9s %-6s %7.1f, record %7.1f, %+5.1f %%  %s" % (
             *key, value, record[key], 100 * change, verdict)).rstrip())
     return above, below
 

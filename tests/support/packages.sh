@@ -13,10 +13,14 @@ command -v clang-format | clang-format | the format of the sources
 command -v pkg-config | pkg-config | a consumer that uses pkg-config
 ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in separate processes
 ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
+ls /usr/include/yaml.h | libyaml-dev | the demo's rules files
 command -v sqlite3 | sqlite3 | comparing the demo's databases
 pkg-config --exists glib-2.0 | libglib2.0-dev | sequences on GLib's threads and loops
 pkg-config --exists libuv | libuv1-dev | sequences on libuv's threads and loops
+pkg-config --exists 'libpq >= 14' | libpq-dev | batches in PostgreSQL
+ls /usr/lib/postgresql/*/bin/initdb | postgresql | a server for the tests of these
 command -v python3 | python3 | the demo's tests
+/usr/bin/python3 -c 'import prometheus_client' | python3-prometheus-client | the format of metrics
 command -v tmux | tmux | laneview on a terminal
 command -v dot | graphviz | drawings
 command -v doxygen | doxygen | the reference of the headers
@@ -31,6 +35,13 @@ command -v spin | spin | the models of the protocols
 ls /usr/include/valgrind/callgrind.h | valgrind | the instructions for each task
 command -v abidiff | abigail-tools | the interface beside earlier releases
 command -v musl-gcc | musl-tools | a build for musl
+command -v aarch64-linux-gnu-gcc | gcc-aarch64-linux-gnu | a build for another processor
+ls /usr/aarch64-linux-gnu/include/stdio.h | libc6-dev-arm64-cross | a build for another processor
+command -v qemu-aarch64 | qemu-user | running it
+command -v meson | meson | a Meson project that uses the library
+command -v dh | debhelper | Debian packages
+command -v lintian | lintian | Debian packages
+command -v mmdebstrap | mmdebstrap | Debian packages in a new root
 ls /usr/include/*/sys/sdt.h | systemtap-sdt-dev | static probes of the events
 END
 }

@@ -27,5 +27,7 @@ fault points|, all survived
 fuzz executions|
 model states|
 planted bugs found|
+batches of several nodes|, equal to serial runs
+batches of several nodes on real threads|, equal to serial runs
 END
 }
