@@ -4,7 +4,8 @@
 #     draw.sh [--record] <laneview> [<folder>]
 #
 # They go to the folder, or to this one. With --record the scenarios are run and recorded anew
-# first: times differ a little each time, and so does which worker runs what.
+# first: times differ a little each time, and so does which worker runs what. Then page.png, which
+# shows the page in Chromium, is drawn anew, too.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,6 +28,16 @@ mkdir -p "$folder"
 for name in seed per_worker latches poisoned month-end-cut; do
     "$laneview" svg "$here/$name.recording" -o "$folder/$name.svg"
 done
+
+if [ $record = yes ] && command -v chromium >/dev/null; then
+    page=$(mktemp --suffix .html)
+    sandbox=()
+    [ "$(id -u)" != 0 ] || sandbox=(--no-sandbox) # Chromium has no sandbox for root
+    "$laneview" html "$here/poisoned.recording" -o "$page"
+    chromium --headless "${sandbox[@]}" --window-size=1100,560 --hide-scrollbars \
+        --screenshot="$folder/page.png" "file://$page#task=8"
+    rm -f "$page"
+fi
 
 # Moments between what happens in the scenario at 10, 25, 40 and 60 ms.
 if command -v dot >/dev/null; then

@@ -5,7 +5,8 @@ import re
 
 # Where to look, best first. Each of these programs is run by a test.
 PLACES = ("demo/examples/*.c", "demo/tutorial/*.c", "demo/*/*.c", "tests/build/consumer/*.c",
-          "tests/contract/*.c", "tests/feature/*/contract*.c", "tests/adapters/*.c")
+          "tests/contract/*.c", "tests/feature/*/contract*.c", "tests/adapters/*.c",
+          "tests/remote/*.c", "tests/remote/pg/*.c")
 BEFORE, AFTER, WHOLE = 7, 6, 22  # lines
 UNUSUAL = re.compile(r"\b(?:NULL|expect_status|LANEPOOL_(?:INVALID|FORKED|DEADLOCK|SHUT_DOWN))\b")
 

@@ -43,6 +43,9 @@ HANDLES = {
     "lanepool_times": "The added-up times.",
     "lanepool_replay": "The replay.",
     "lanepool_journal_check": "The check.",
+    "lanepool_plan": "The plan.",
+    "lanepool_remote": "The handle.",
+    "lanepool_remote_run": "The call.",
 }
 
 # Calls that accept NULL as their handle.
@@ -50,7 +53,8 @@ ENDS = re.compile(r"_(release|destroy|destroy_now|trace_close)$")
 
 # A reader's order of the headers; others follow.
 ORDER = ["key.h", "task.h", "pool.h", "future.h", "check.h", "journal.h", "schedule.h",
-         "sequence.h", "inspect.h", "replay.h", "status.h"]
+         "sequence.h", "inspect.h", "replay.h", "plan.h", "remote.h", "remote_store.h",
+         "status.h"]
 
 TAG = re.compile(r"@(param|retval|return|also|threads|complexity)\b")
 

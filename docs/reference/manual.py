@@ -73,10 +73,14 @@ def name_line(item, macros=()):
 
 
 def synopsis(item, macros=()):
-    header = item.header if item.header.startswith("lanepool/adapters/") else "lanepool/lanepool.h"
+    header = item.header
     library = "lanepool"
-    if header != "lanepool/lanepool.h":
+    if header.startswith("lanepool/remote"):
+        library += "-remote"
+    elif header.startswith("lanepool/adapters/"):
         library += "-" + os.path.basename(header)[:-2]
+    else:
+        header = "lanepool/lanepool.h"
     text = item.text
     if item.kind in ("struct", "enum"):
         text = "typedef %s %s %s;" % (item.kind, item.name, item.name)
