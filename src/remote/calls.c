@@ -81,11 +81,21 @@ static void call_function(lanepool_i_remote_entry *entry)
         entry->changes[i].is_set = false;
 }
 
+/* Relaxed: a task that follows a dropped one in a lane cannot read an older value. */
+static bool drop_if_leaving(lanepool_i_remote_entry *entry)
+{
+    entry->is_dropped = atomic_load_explicit(&entry->node->shards[entry->shard].is_leaving,
+                                             memory_order_relaxed);
+    return entry->is_dropped;
+}
+
 /* All claims are lanes of this shard. */
 int lanepool_i_remote_alone(lanepool_run *run, void *context)
 {
     lanepool_i_remote_entry *entry = context;
     (void)run;
+    if (drop_if_leaving(entry))
+        return 0;
     call_function(entry);
     for (size_t i = 0; i < entry->claim_count; i++) {
         lanepool_i_remote_change *change = &entry->changes[i];
@@ -109,6 +119,8 @@ int lanepool_i_remote_run(lanepool_run *run, void *context)
 int lanepool_i_remote_hold(lanepool_run *run, void *context)
 {
     lanepool_i_remote_entry *entry = context;
+    if (drop_if_leaving(entry))
+        return 0;
     entry->trouble = lanepool_run_detach(run, &entry->handle);
     if (entry->trouble != LANEPOOL_OK)
         return 0;
@@ -136,7 +148,7 @@ int lanepool_i_remote_arrive(lanepool_run *run, void *context)
 int lanepool_i_remote_visit(lanepool_run *run, void *context)
 {
     (void)run;
-    (void)context;
+    (void)drop_if_leaving(context);
     return 0;
 }
 
@@ -155,6 +167,19 @@ int lanepool_i_remote_request_fn(lanepool_run *run, void *context)
 }
 
 /* --- submitting --- */
+
+void lanepool_i_remote_use(lanepool_i_remote_entry *entry)
+{
+    entry->uses++;
+    entry->node->shards[entry->shard].use_count++;
+}
+
+void lanepool_i_remote_unuse(lanepool_i_remote_entry *entry)
+{
+    entry->uses--;
+    entry->node->shards[entry->shard].use_count--;
+    lanepool_i_remote_let_go(entry);
+}
 
 static lanepool_task_fn function_of(const lanepool_i_remote_entry *entry)
 {
@@ -183,7 +208,7 @@ void lanepool_i_remote_submit(lanepool_i_remote_entry *entry)
     task.claim_count = entry->lane_count;
     lanepool_status status = lanepool_pool_submit(node->pool, &task);
     if (status == LANEPOOL_OK)
-        entry->uses++;
+        lanepool_i_remote_use(entry);
     else
         lanepool_i_remote_fail(node, status);
     if (claims != &one)

@@ -67,7 +67,6 @@ void lanepool_i_remote_free_entry(lanepool_i_remote_entry *entry)
     lanepool_i_remote_free(entry->effect_ends);
     lanepool_i_remote_buffer_fini(&entry->effects);
     lanepool_i_remote_drop(&entry->body);
-    node->shards[entry->shard].entry_count--;
     lanepool_i_remote_free(entry);
 }
 
@@ -159,7 +158,6 @@ static lanepool_i_remote_entry *make_entry(lanepool_i_remote_node *node,
     if (node->entries != NULL)
         node->entries->previous = entry;
     node->entries = entry;
-    node->shards[row->shard].entry_count++;
     if (fill_entry(entry, row->body)) {
         entry->is_cut = entry->part_count > 1 && node->remote->kinds[entry->kind].is_cut;
         return entry;

@@ -7,17 +7,24 @@
  * node belongs to the journal's thread, J in the guards. Only that thread calls the store and
  * reads letters. So there are no locks. W is the worker that runs a task, which has the lanes.
  *
- *     entry in one shard:  ALONE: run, in a step
- *     part of a rollup:    HOLD: detached, with its lanes; a task without claims, ARRIVE, is behind
- *                          all earlier tasks of these lanes in the journal. Its journal entry is
- * the arrival. At home, when all parts have arrived: RUN, without claims. Its journal entry is
- * before those of all later tasks, since only then HOLD is completed part of a cut:       VISIT:
- * its journal entry is the arrival, and it ends. At home: RUN
+ * ALONE  an entry in one shard: runs, and is in a step.
+ * HOLD   a part of a rollup: detached, with its lanes.
+ * ARRIVE follows HOLD, without claims. In the journal it is behind all earlier tasks of these
+ *        lanes. Its journal entry is the arrival.
+ * RUN    the rollup's function, at home, without claims, when all parts have arrived. Its journal
+ *        entry is before those of all later tasks, since only then HOLD is completed.
+ * VISIT  a part of a cut: ends at once, and its journal entry is the arrival. At home RUN follows.
+ * TICK   a delayed task, whose journal entry makes `write` run.
  *
- * The node wakes up by TICK, a delayed task, whose journal entry makes `write` run.
+ * A shard that is given up is dropped as if the node had died: ALONE, HOLD and VISIT that start
+ * later do nothing, parts that have arrived let go of their lanes, and the next owner reads all
+ * entries from the shard's low again. So a shard waits for the running tasks only. A task that
+ * follows a dropped one in a lane is dropped, too: the flag was set before it starts.
  */
 #ifndef LANEPOOL_SRC_REMOTE_NODE_H
 #define LANEPOOL_SRC_REMOTE_NODE_H
+
+#include <stdatomic.h>
 
 #include "lanepool/journal.h"
 #include "lanepool/remote.h"
@@ -69,6 +76,7 @@ struct lanepool_i_remote_entry {
     bool is_in_window;             /* J */
     bool is_done;                  /* J: in a step, or will be in the next one */
     bool has_arrived;              /* J: HOLD is detached; `handle` may be used */
+    bool is_dropped;               /* W, then J: the task has done nothing */
     unsigned uses;                 /* J: tasks of the pool */
     lanepool_detached *handle;     /* W, then J: NULL once completed */
     lanepool_status trouble;       /* W, then J */
@@ -103,14 +111,14 @@ typedef struct lanepool_i_remote_rollup {
 /* J. */
 typedef struct lanepool_i_remote_shard {
     bool is_own;
-    bool is_leaving;                  /* no more entries are read; given up when all have ended */
+    _Atomic bool is_leaving;          /* A: J sets: its tasks are dropped, and none is read */
     uint64_t low;                     /* as of the next step */
     uint64_t sent_low;                /* as of the last one */
     uint64_t deleted_upto;            /* letters that were deleted */
     uint64_t fetched;                 /* all entries up to here were read */
     uint64_t told;                    /* the last rollup of which DONE was written */
     size_t read_count;                /* entries of the last read */
-    size_t entry_count;               /* entries in memory */
+    size_t use_count;                 /* tasks of the pool */
     lanepool_i_remote_entry **window; /* by number; the first is the first that is not done */
     size_t first;
     size_t end;
@@ -252,6 +260,9 @@ int lanepool_i_remote_visit(lanepool_run *run, void *context);
 int lanepool_i_remote_run(lanepool_run *run, void *context);
 int lanepool_i_remote_tick(lanepool_run *run, void *context);
 int lanepool_i_remote_request_fn(lanepool_run *run, void *context);
+/* Note that a task of the entry was submitted, and that one has ended. */
+void lanepool_i_remote_use(lanepool_i_remote_entry *entry);
+void lanepool_i_remote_unuse(lanepool_i_remote_entry *entry);
 /* Submits the entry's part to the pool. */
 void lanepool_i_remote_submit(lanepool_i_remote_entry *entry);
 
@@ -262,6 +273,8 @@ void lanepool_i_remote_arrived(lanepool_i_remote_node *node, uint64_t seq, uint3
                                const lanepool_i_remote_arrival *arrival);
 /* The home's entry was read. */
 void lanepool_i_remote_join(lanepool_i_remote_entry *entry);
+/* The shard is leaving: parts that have arrived let go of their lanes. */
+void lanepool_i_remote_release_parts(lanepool_i_remote_node *node, uint32_t shard);
 void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journal_entry *ended);
 /* Reads the letters of a row. */
 void lanepool_i_remote_read(lanepool_i_remote_node *node, const lanepool_remote_letter_row *row);
@@ -278,7 +291,7 @@ int lanepool_i_remote_write(void *user, const lanepool_journal_entry *entries, s
 lanepool_status lanepool_i_remote_begin(lanepool_i_remote_node *node);
 void lanepool_i_remote_renew(lanepool_i_remote_node *node);
 void lanepool_i_remote_refill(lanepool_i_remote_node *node);
-/* Moves shards that can be given up into the rows. */
+/* Moves shards whose tasks have ended into the rows. */
 void lanepool_i_remote_give_up(lanepool_i_remote_node *node);
 /* They were given up. */
 void lanepool_i_remote_forget_given_up(lanepool_i_remote_node *node);

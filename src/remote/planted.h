@@ -11,7 +11,8 @@ enum {
     LANEPOOL_I_REMOTE_NOT_SENT_AGAIN = 3, /* local arrivals are lost when a shard is given up */
     LANEPOOL_I_REMOTE_ONE_EARLY = 4,      /* a rollup runs one arrival early */
     LANEPOOL_I_REMOTE_EFFECTS_LATE = 5,   /* effects are one step later than progress */
-    LANEPOOL_I_REMOTE_PLANTED_COUNT = 5
+    LANEPOOL_I_REMOTE_DROPPED_DONE = 6,   /* a task that was dropped counts as done */
+    LANEPOOL_I_REMOTE_PLANTED_COUNT = 6
 };
 
 #if defined(LANEPOOL_PLANTED)

@@ -63,7 +63,7 @@ static bool gather_inputs(const lanepool_i_remote_rollup *rollup)
 static void run_if_complete(lanepool_i_remote_node *node, lanepool_i_remote_rollup *rollup)
 {
     lanepool_i_remote_entry *entry = rollup->entry;
-    if (entry == NULL || entry->inputs != NULL)
+    if (entry == NULL || entry->inputs != NULL || node->shards[rollup->home].is_leaving)
         return;
     size_t needed = entry->part_count;
     if (REMOTE_PLANTED(ONE_EARLY) && needed > 2)
@@ -78,7 +78,7 @@ static void run_if_complete(lanepool_i_remote_node *node, lanepool_i_remote_roll
         status = lanepool_pool_submit(node->pool, &run);
     }
     if (status == LANEPOOL_OK)
-        entry->uses++;
+        lanepool_i_remote_use(entry);
     else
         lanepool_i_remote_fail(node, status);
 }
@@ -164,7 +164,7 @@ struct again {
     uint32_t home;
 };
 
-/* The parts of cuts have sent letters, also to own shards. */
+/* The parts of cuts have sent letters, also to own shards. The home's own part arrives again. */
 static bool send_and_drop(lanepool_i_remote_link *item, void *context)
 {
     lanepool_i_remote_rollup *rollup = (lanepool_i_remote_rollup *)item;
@@ -173,7 +173,8 @@ static bool send_and_drop(lanepool_i_remote_link *item, void *context)
         return false;
     for (size_t i = 0; i < rollup->arrival_count && again->home != UINT32_MAX; i++) {
         const lanepool_i_remote_arrival *arrival = &rollup->arrivals[i];
-        if (arrival->is_local && !REMOTE_PLANTED(NOT_SENT_AGAIN))
+        bool is_needed = arrival->is_local && arrival->shard != rollup->home;
+        if (is_needed && !REMOTE_PLANTED(NOT_SENT_AGAIN))
             write_arrived(again->node, rollup->link.number, rollup->home, arrival);
     }
     free_rollup(rollup);
@@ -217,6 +218,17 @@ static void end_part(lanepool_i_remote_node *node, uint32_t shard, uint64_t seq)
     entry->is_done = true;
     if (entry->has_arrived && entry->handle != NULL)
         complete_part(entry);
+}
+
+/* A rollup whose function was submitted keeps the part at its home until it has ended. */
+void lanepool_i_remote_release_parts(lanepool_i_remote_node *node, uint32_t number)
+{
+    const lanepool_i_remote_shard *shard = &node->shards[number];
+    for (size_t i = shard->first; i < shard->end; i++) {
+        lanepool_i_remote_entry *entry = shard->window[i];
+        if (entry->has_arrived && entry->handle != NULL && entry->inputs == NULL)
+            complete_part(entry);
+    }
 }
 
 /* Sets what the task has left in a lane of an own shard. Returns false if it was known. */
@@ -376,7 +388,7 @@ static void part_arrived(lanepool_i_remote_node *node, lanepool_i_remote_entry *
 static void hold_arrived(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry)
 {
     entry->has_arrived = true;
-    if (entry->is_done)
+    if (entry->is_done || node->shards[entry->shard].is_leaving)
         complete_part(entry);
     else
         part_arrived(node, entry);
@@ -462,6 +474,21 @@ static void rollup_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *
     }
 }
 
+static void end_task(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry,
+                     lanepool_task_fn function)
+{
+    if (function == lanepool_i_remote_run)
+        rollup_ended(node, entry);
+    else if (entry->is_dropped)
+        entry->is_done = entry->is_done || REMOTE_PLANTED(DROPPED_DONE);
+    else if (function == lanepool_i_remote_alone)
+        alone_ended(node, entry);
+    else if (function == lanepool_i_remote_visit)
+        visit_ended(node, entry);
+    else if (entry->trouble != LANEPOOL_OK)
+        lanepool_i_remote_fail(node, entry->trouble);
+}
+
 /* HOLD and RUN of one entry both count as uses; ARRIVE comes before HOLD ends. */
 void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journal_entry *ended)
 {
@@ -470,14 +497,6 @@ void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journa
         hold_arrived(node, entry);
         return;
     }
-    if (ended->function == lanepool_i_remote_alone)
-        alone_ended(node, entry);
-    else if (ended->function == lanepool_i_remote_visit)
-        visit_ended(node, entry);
-    else if (ended->function == lanepool_i_remote_run)
-        rollup_ended(node, entry);
-    else if (entry->trouble != LANEPOOL_OK)
-        lanepool_i_remote_fail(node, entry->trouble);
-    entry->uses--;
-    lanepool_i_remote_let_go(entry);
+    end_task(node, entry, ended->function);
+    lanepool_i_remote_unuse(entry);
 }

@@ -119,7 +119,10 @@ static void share_out(lanepool_i_remote_node *node, const lanepool_remote_share 
         if (!shard->is_own || shard->is_leaving)
             continue;
         kept++;
-        shard->is_leaving = share->hungry_nodes > 0 && kept > most;
+        if (share->hungry_nodes == 0 || kept <= most)
+            continue;
+        atomic_store_explicit(&shard->is_leaving, true, memory_order_relaxed);
+        lanepool_i_remote_release_parts(node, i);
     }
 }
 
@@ -197,17 +200,13 @@ void lanepool_i_remote_refill(lanepool_i_remote_node *node)
 
 /* --- giving up --- */
 
-/* A shard is given up once all tasks that were read have ended. Arrivals from other own shards are
- * in memory only, so the next owner gets letters about them. */
+/* Arrivals from other own shards are in memory only, so the next owner gets letters about them. */
 void lanepool_i_remote_give_up(lanepool_i_remote_node *node)
 {
     lanepool_i_remote_rows *rows = &node->rows;
     for (uint32_t i = 0; i < node->shard_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[i];
-        if (!shard->is_own || !shard->is_leaving)
-            continue;
-        lanepool_i_remote_advance(node, i);
-        if (shard->first < shard->end || shard->entry_count > 0)
+        if (!shard->is_own || !shard->is_leaving || shard->use_count > 0)
             continue;
         rows->given_up[rows->given_up_count++] = i;
         lanepool_i_remote_send_again(node, i);
@@ -219,6 +218,10 @@ void lanepool_i_remote_forget_given_up(lanepool_i_remote_node *node)
     const lanepool_i_remote_rows *rows = &node->rows;
     for (size_t i = 0; i < rows->given_up_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[rows->given_up[i]];
+        for (size_t at = shard->first; at < shard->end; at++) {
+            shard->window[at]->is_in_window = false;
+            lanepool_i_remote_let_go(shard->window[at]);
+        }
         lanepool_i_remote_drop_lanes(node, rows->given_up[i]);
         lanepool_i_remote_free(shard->window);
         memset(shard, 0, sizeof *shard);
