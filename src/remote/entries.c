@@ -70,10 +70,11 @@ void lanepool_i_remote_free_entry(lanepool_i_remote_entry *entry)
     lanepool_i_remote_free(entry);
 }
 
+/* A pool that is shut down ends a part that has not arrived, but its handle must be completed. */
 void lanepool_i_remote_let_go(lanepool_i_remote_entry *entry)
 {
     lanepool_i_remote_node *node = entry->node;
-    if (entry->is_in_window || entry->uses > 0)
+    if (entry->is_in_window || entry->uses > 0 || !lanepool_i_remote_complete(entry))
         return;
     if (!lanepool_i_remote_grow(&node->spent, &node->spent_capacity, node->spent_count + 1,
                                 sizeof(lanepool_i_remote_entry *))) {
@@ -180,6 +181,7 @@ static bool add_to_window(lanepool_i_remote_shard *shard, lanepool_i_remote_entr
                                 sizeof(lanepool_i_remote_entry *)))
         return false;
     shard->window[shard->end++] = entry;
+    shard->open_count++;
     entry->is_in_window = true;
     return true;
 }
@@ -232,13 +234,24 @@ lanepool_i_remote_entry *lanepool_i_remote_find(const lanepool_i_remote_shard *s
     return first < shard->end && shard->window[first]->seq == seq ? shard->window[first] : NULL;
 }
 
+void lanepool_i_remote_finish(lanepool_i_remote_entry *entry)
+{
+    if (!entry->is_done)
+        entry->node->shards[entry->shard].open_count--;
+    entry->is_done = true;
+}
+
+void lanepool_i_remote_leave_window(lanepool_i_remote_entry *entry)
+{
+    entry->is_in_window = false;
+    lanepool_i_remote_let_go(entry);
+}
+
 void lanepool_i_remote_advance(lanepool_i_remote_node *node, uint32_t number)
 {
     lanepool_i_remote_shard *shard = &node->shards[number];
     while (shard->first < shard->end && shard->window[shard->first]->is_done) {
-        lanepool_i_remote_entry *entry = shard->window[shard->first++];
-        entry->is_in_window = false;
-        lanepool_i_remote_let_go(entry);
+        lanepool_i_remote_leave_window(shard->window[shard->first++]);
     }
     shard->low = shard->first < shard->end ? shard->window[shard->first]->seq - 1 : shard->fetched;
 }

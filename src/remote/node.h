@@ -74,7 +74,7 @@ struct lanepool_i_remote_entry {
     lanepool_remote_bytes payload; /* at home */
 
     bool is_in_window;             /* J */
-    bool is_done;                  /* J: in a step, or will be in the next one */
+    bool is_done;                  /* J: see lanepool_i_remote_finish() */
     bool has_arrived;              /* J: HOLD is detached; `handle` may be used */
     bool is_dropped;               /* W, then J: the task has done nothing */
     unsigned uses;                 /* J: tasks of the pool */
@@ -119,6 +119,7 @@ typedef struct lanepool_i_remote_shard {
     uint64_t told;                    /* the last rollup of which DONE was written */
     size_t read_count;                /* entries of the last read */
     size_t use_count;                 /* tasks of the pool */
+    size_t open_count;                /* entries in the window that are not done */
     lanepool_i_remote_entry **window; /* by number; the first is the first that is not done */
     size_t first;
     size_t end;
@@ -205,6 +206,8 @@ struct lanepool_i_remote_node {
     size_t cursor_count, cursor_capacity;
     lanepool_remote_news news;
     uint64_t lease_at_ns;
+    size_t ahead;                    /* how many tasks are read ahead, of all own shards */
+    uint64_t read_at_ns;             /* when tasks were last read */
     uint64_t poll_ns;                /* until the next TICK */
     lanepool_i_remote_entry **spent; /* the step's rows point into them */
     size_t spent_count, spent_capacity;
@@ -244,8 +247,11 @@ void lanepool_i_remote_take_entry(lanepool_i_remote_node *node,
                                   const lanepool_remote_entry_row *row);
 /* Returns the entry if it is in the window, else NULL. */
 lanepool_i_remote_entry *lanepool_i_remote_find(const lanepool_i_remote_shard *shard, uint64_t seq);
+/* The task is done in this shard: in a step, or in the next one. */
+void lanepool_i_remote_finish(lanepool_i_remote_entry *entry);
 /* Advances the shard's low past entries that are done. */
 void lanepool_i_remote_advance(lanepool_i_remote_node *node, uint32_t shard);
+void lanepool_i_remote_leave_window(lanepool_i_remote_entry *entry);
 /* Frees the entry if nothing uses it. */
 void lanepool_i_remote_let_go(lanepool_i_remote_entry *entry);
 void lanepool_i_remote_free_entry(lanepool_i_remote_entry *entry);
@@ -273,6 +279,8 @@ void lanepool_i_remote_arrived(lanepool_i_remote_node *node, uint64_t seq, uint3
                                const lanepool_i_remote_arrival *arrival);
 /* The home's entry was read. */
 void lanepool_i_remote_join(lanepool_i_remote_entry *entry);
+/* Completes the handle of the entry, if there is one. Returns false if the node has failed. */
+bool lanepool_i_remote_complete(lanepool_i_remote_entry *entry);
 /* The shard is leaving: parts that have arrived let go of their lanes. */
 void lanepool_i_remote_release_parts(lanepool_i_remote_node *node, uint32_t shard);
 void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journal_entry *ended);

@@ -194,6 +194,16 @@ void lanepool_i_remote_drop_rollups(lanepool_i_remote_node *node)
 
 /* --- a part ends --- */
 
+bool lanepool_i_remote_complete(lanepool_i_remote_entry *entry)
+{
+    if (entry->handle != NULL && lanepool_task_complete(entry->handle, 0, NULL) == LANEPOOL_NOMEM) {
+        lanepool_i_remote_fail(entry->node, LANEPOOL_NOMEM);
+        return false;
+    }
+    entry->handle = NULL;
+    return true;
+}
+
 /* The lanes are held by the part, or were passed by its task. */
 static void complete_part(lanepool_i_remote_entry *entry)
 {
@@ -202,10 +212,7 @@ static void complete_part(lanepool_i_remote_entry *entry)
         if (!lanepool_i_remote_copy(&lane->state, lane->stored))
             lanepool_i_remote_fail(entry->node, LANEPOOL_NOMEM);
     }
-    if (lanepool_task_complete(entry->handle, 0, NULL) == LANEPOOL_NOMEM)
-        lanepool_i_remote_fail(entry->node, LANEPOOL_NOMEM);
-    else
-        entry->handle = NULL;
+    (void)lanepool_i_remote_complete(entry);
 }
 
 /* The task is done in an own shard. A part that has not arrived yet will find that out: an earlier
@@ -215,7 +222,7 @@ static void end_part(lanepool_i_remote_node *node, uint32_t shard, uint64_t seq)
     lanepool_i_remote_entry *entry = lanepool_i_remote_find(&node->shards[shard], seq);
     if (entry == NULL || entry->is_done)
         return;
-    entry->is_done = true;
+    lanepool_i_remote_finish(entry);
     if (entry->has_arrived && entry->handle != NULL)
         complete_part(entry);
 }
@@ -364,7 +371,7 @@ static void alone_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *e
         }
         lanepool_i_remote_mark(node, lane, entry->seq);
     }
-    entry->is_done = true;
+    lanepool_i_remote_finish(entry);
 }
 
 static void part_arrived(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry)
@@ -400,7 +407,7 @@ static void visit_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *e
     for (size_t i = 0; i < entry->lane_count; i++)
         lanepool_i_remote_mark(node, entry->lanes[i], entry->seq);
     if (entry->home != entry->shard)
-        entry->is_done = true;
+        lanepool_i_remote_finish(entry);
 }
 
 static void add_foreign_lane(lanepool_i_remote_node *node, uint64_t lane, uint32_t shard,
@@ -459,7 +466,7 @@ static void rollup_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *
     if (rollup != NULL)
         free_rollup(rollup);
     if (entry->is_cut) {
-        entry->is_done = true;
+        lanepool_i_remote_finish(entry);
         return;
     }
     for (size_t i = 0; i < entry->claim_count; i++) {
@@ -474,13 +481,19 @@ static void rollup_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *
     }
 }
 
+static void end_dropped(lanepool_i_remote_entry *entry)
+{
+    if (REMOTE_PLANTED(DROPPED_DONE))
+        lanepool_i_remote_finish(entry);
+}
+
 static void end_task(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry,
                      lanepool_task_fn function)
 {
     if (function == lanepool_i_remote_run)
         rollup_ended(node, entry);
     else if (entry->is_dropped)
-        entry->is_done = entry->is_done || REMOTE_PLANTED(DROPPED_DONE);
+        end_dropped(entry);
     else if (function == lanepool_i_remote_alone)
         alone_ended(node, entry);
     else if (function == lanepool_i_remote_visit)

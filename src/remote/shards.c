@@ -5,6 +5,9 @@
 
 #define RENEWS_IN_LEASE 8  /* leases are renewed so often before they end */
 #define LOOKS_IN_LEASE  40 /* the same, while shards may be had */
+#define AHEAD_MIN       ((size_t)64)
+#define READ_NS_MIN     ((uint64_t)10000000)
+#define READ_NS_MAX     ((uint64_t)50000000)
 
 /* --- the beginning --- */
 
@@ -35,6 +38,7 @@ lanepool_status lanepool_i_remote_begin(lanepool_i_remote_node *node)
         return LANEPOOL_INVALID;
     node->id = welcome.node;
     node->shard_count = welcome.shard_count;
+    node->ahead = AHEAD_MIN;
     node->is_welcome = true;
     remote->counts.incarnations++;
     remote->pause_ns = 0;
@@ -161,13 +165,53 @@ static void count_entry(void *context, const lanepool_remote_entry_row *row)
     lanepool_i_remote_take_entry(node, row);
 }
 
-static size_t list_hungry_windows(lanepool_i_remote_node *node)
+/*
+ * Little is read ahead, so that a shard and a request never wait for many tasks: as much as runs in
+ * some READ_NS. If fewer tasks are ready than there are workers, although more could be read, twice
+ * as much is read: what was read may wait for a rollup.
+ */
+static void adapt_ahead(lanepool_i_remote_node *node)
+{
+    lanepool_stats stats;
+    uint64_t now_ns = lanepool_pool_time(node->pool);
+    uint64_t since_ns = now_ns - node->read_at_ns;
+    if (lanepool_pool_stats(node->pool, &stats, NULL, 0) != LANEPOOL_OK)
+        return;
+    if (since_ns < READ_NS_MIN || stats.ready < lanepool_pool_worker_count(node->pool))
+        node->ahead *= 2;
+    else if (since_ns > READ_NS_MAX)
+        node->ahead /= 2;
+    size_t most = node->own_count * node->remote->options.window_tasks;
+    if (node->ahead > most)
+        node->ahead = most;
+    if (node->ahead < AHEAD_MIN)
+        node->ahead = AHEAD_MIN;
+    node->read_at_ns = now_ns;
+}
+
+/* How many entries of a shard are read ahead. */
+static size_t depth_of_windows(const lanepool_i_remote_node *node)
+{
+    size_t depth = node->own_count > 0 ? node->ahead / node->own_count : 0;
+    size_t most = node->remote->options.window_tasks;
+    depth = depth < most ? depth : most;
+    return depth > 2 ? depth : 2;
+}
+
+static bool is_hungry(const lanepool_i_remote_node *node, const lanepool_i_remote_shard *shard,
+                      size_t depth)
+{
+    return shard->is_own && !shard->is_leaving && shard->fetched < node->news.appended &&
+           shard->open_count <= depth / 2 &&
+           shard->end - shard->first <= node->remote->options.window_tasks / 2;
+}
+
+static size_t list_hungry_windows(lanepool_i_remote_node *node, size_t depth)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < node->shard_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[i];
-        if (!shard->is_own || shard->is_leaving || shard->fetched >= node->news.appended ||
-            shard->end - shard->first > node->remote->options.window_tasks / 2)
+        if (!is_hungry(node, shard, depth))
             continue;
         shard->read_count = 0;
         node->from[count++] = (lanepool_remote_progress){ i, shard->fetched };
@@ -180,9 +224,14 @@ void lanepool_i_remote_refill(lanepool_i_remote_node *node)
 {
     lanepool_remote *remote = node->remote;
     const lanepool_remote_visitor visitor = { .context = node, .entry = count_entry };
-    size_t each_max = (remote->options.window_tasks + 1) / 2;
-    size_t count;
-    while (node->status == LANEPOOL_OK && (count = list_hungry_windows(node)) > 0) {
+    size_t depth = depth_of_windows(node);
+    size_t count = list_hungry_windows(node, depth);
+    if (count > 0) {
+        adapt_ahead(node);
+        depth = depth_of_windows(node);
+    }
+    size_t each_max = (depth + 1) / 2;
+    while (node->status == LANEPOOL_OK && (count = list_hungry_windows(node, depth)) > 0) {
         lanepool_remote_news news = { 0 };
         lanepool_i_remote_fail(node,
                                remote->functions.read_entries(remote->store, &node->id, node->from,
@@ -218,10 +267,8 @@ void lanepool_i_remote_forget_given_up(lanepool_i_remote_node *node)
     const lanepool_i_remote_rows *rows = &node->rows;
     for (size_t i = 0; i < rows->given_up_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[rows->given_up[i]];
-        for (size_t at = shard->first; at < shard->end; at++) {
-            shard->window[at]->is_in_window = false;
-            lanepool_i_remote_let_go(shard->window[at]);
-        }
+        for (size_t at = shard->first; at < shard->end; at++)
+            lanepool_i_remote_leave_window(shard->window[at]);
         lanepool_i_remote_drop_lanes(node, rows->given_up[i]);
         lanepool_i_remote_free(shard->window);
         memset(shard, 0, sizeof *shard);
