@@ -89,6 +89,9 @@ typedef struct lanepool_journal_options {
                           of all claims of the task that was the first to claim it */
     lanepool_journal_lane_fn
         last_lane_number; /**< with lane_numbers: the numbers to continue from; NULL: 0 */
+    uint64_t idle_ns; /**< when no task has ended for so long, `write` is called without entries, up
+                           to LANEPOOL_JOURNAL_WAIT_MAX_NS; 0: it is not. Not in a pool without
+                           threads */
 } lanepool_journal_options;
 
 #ifndef __cplusplus
@@ -100,13 +103,13 @@ typedef struct lanepool_journal_options {
 
 /** The largest `batch_max`. */
 #define LANEPOOL_JOURNAL_BATCH_MAX ((size_t)1 << 20)
-/** The largest `wait_ns`: a minute. */
+/** The largest `wait_ns` and `idle_ns`: a minute. */
 #define LANEPOOL_JOURNAL_WAIT_MAX_NS UINT64_C(60000000000)
 
 /** Options with everything at its default; `write` must be set. */
 #define LANEPOOL_JOURNAL_OPTIONS_INIT                                 \
     {                                                                 \
-        sizeof(lanepool_journal_options), 0, 0, 0, 0, false, false, 0 \
+        sizeof(lanepool_journal_options), 0, 0, 0, 0, false, false, 0, 0 \
     }
 
 /** The state of a pool's journal. */

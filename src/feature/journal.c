@@ -19,7 +19,7 @@
 
 extern const lanepool_i_feature lanepool_i_feature_journal;
 
-LANEPOOL_I_ASSERT_NO_TAIL(lanepool_journal_options, last_lane_number);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_journal_options, idle_ns);
 
 /* --- options --- */
 
@@ -32,6 +32,7 @@ bool lanepool_i_journal_read_options(const lanepool_journal_options *given,
     if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_journal_options, last_lane_number) ||
         options->write == NULL || options->batch_max > LANEPOOL_JOURNAL_BATCH_MAX ||
         options->wait_ns > LANEPOOL_JOURNAL_WAIT_MAX_NS ||
+        options->idle_ns > LANEPOOL_JOURNAL_WAIT_MAX_NS ||
         (options->last_lane_number != NULL && !options->lane_numbers))
         return false;
     if (options->batch_max == 0)

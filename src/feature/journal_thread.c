@@ -79,10 +79,9 @@ static void stop_after_failure(lanepool_i_journal *journal, int code)
     journal->pool->host->stop_now(journal->pool);
 }
 
-static void write_batch(lanepool_i_journal *journal)
+/* Also without entries: a call of `idle_ns`. */
+static void write_entries(lanepool_i_journal *journal)
 {
-    if (journal->count == 0)
-        return;
     lanepool_i_mutex_lock(&journal->lock);
     uint64_t watermark = settle_batch_locked(journal);
     lanepool_i_mutex_unlock(&journal->lock);
@@ -98,6 +97,12 @@ static void write_batch(lanepool_i_journal *journal)
         lanepool_i_mutex_unlock(&journal->lock);
     }
     end_written_tasks(journal);
+}
+
+static void write_batch(lanepool_i_journal *journal)
+{
+    if (journal->count > 0)
+        write_entries(journal);
 }
 
 /* --- taking --- */
@@ -245,14 +250,29 @@ bool lanepool_i_journal_is_drained(const lanepool_pool *pool)
 
 /* --- the thread --- */
 
-/* Sleeps until something is appended or the journal ends. A post that comes for a sleep that does
- * not happen is taken. */
-static void sleep_until_append(lanepool_i_journal *journal)
+/* Returns false after `idle_ns` without a post. */
+static bool await_post(lanepool_i_journal *journal)
+{
+    uint64_t idle_ns = journal->options.idle_ns;
+    if (idle_ns != 0)
+        return lanepool_i_semaphore_wait_until(&journal->semaphore,
+                                               lanepool_i_clock_now() + idle_ns);
+    lanepool_i_semaphore_wait(&journal->semaphore);
+    return true;
+}
+
+/* Sleeps until something is appended or the journal ends; returns false after `idle_ns`. A post that
+ * comes for a sleep that does not happen is taken. */
+static bool sleep_until_append(lanepool_i_journal *journal)
 {
     store_seq(&journal->sleeps, 1);
     bool sleeps = !has_appended(journal) && load_seq(&journal->ends) == 0;
-    if (sleeps || exchange_seq(&journal->sleeps, 0) == 0)
+    if (sleeps && await_post(journal))
+        return true;
+    bool is_posted = exchange_seq(&journal->sleeps, 0) == 0;
+    if (is_posted)
         lanepool_i_semaphore_wait(&journal->semaphore);
+    return is_posted || !sleeps;
 }
 
 /* Returns false at the end. */
@@ -261,7 +281,8 @@ static bool await_entries(lanepool_i_journal *journal)
     while (!has_appended(journal)) {
         if (load_seq(&journal->ends) != 0)
             return false;
-        sleep_until_append(journal);
+        if (!sleep_until_append(journal) && !journal->has_failed)
+            write_entries(journal);
     }
     if (load_seq(&journal->ends) == 0)
         lanepool_i_nap(journal->options.wait_ns);

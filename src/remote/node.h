@@ -14,7 +14,8 @@
  * RUN    the rollup's function, at home, without claims, when all parts have arrived. Its journal
  *        entry is before those of all later tasks, since only then HOLD is completed.
  * VISIT  a part of a cut: ends at once, and its journal entry is the arrival. At home RUN follows.
- * TICK   a delayed task, whose journal entry makes `write` run.
+ * TICK   a delayed task, whose journal entry makes `write` run. While all workers are busy, the
+ *        journal's `idle_ns` does.
  *
  * A shard that is given up is dropped as if the node had died: ALONE, HOLD and VISIT that start
  * later do nothing, parts that have arrived let go of their lanes, and the next owner reads all
@@ -33,6 +34,8 @@
 #include "remote/map.h"
 #include "remote/memory.h"
 #include "remote/planted.h"
+
+#define LANEPOOL_I_REMOTE_RENEWS 8 /* leases are renewed so often before they end */
 
 typedef struct lanepool_i_remote_node lanepool_i_remote_node;
 typedef struct lanepool_i_remote_entry lanepool_i_remote_entry;

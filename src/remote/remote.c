@@ -75,6 +75,13 @@ static void fill_defaults(lanepool_remote_options *options)
         options->shards_max = UINT32_MAX;
 }
 
+/* All workers may be busy with long functions: then no tick runs, but the lease is to be renewed. */
+static uint64_t idle_ns(uint64_t lease_ns)
+{
+    uint64_t wanted_ns = lease_ns / LANEPOOL_I_REMOTE_RENEWS + 1;
+    return wanted_ns < LANEPOOL_JOURNAL_WAIT_MAX_NS ? wanted_ns : LANEPOOL_JOURNAL_WAIT_MAX_NS;
+}
+
 static bool copy_options(lanepool_remote *remote)
 {
     const lanepool_remote_options *options = &remote->options;
@@ -91,6 +98,7 @@ static bool copy_options(lanepool_remote *remote)
     remote->journal.write = lanepool_i_remote_write;
     remote->journal.batch_max = remote->options.step_tasks;
     remote->journal.wait_ns = remote->options.step_ns;
+    remote->journal.idle_ns = idle_ns(remote->options.lease_ns);
     remote->journal.completes_when_written = true;
     return true;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define RENEWS_IN_LEASE 8  /* leases are renewed so often before they end */
 #define LOOKS_IN_LEASE  40 /* the same, while shards may be had */
 #define AHEAD_MIN       ((size_t)64)
 #define READ_NS_MIN     ((uint64_t)10000000)
@@ -148,7 +147,7 @@ void lanepool_i_remote_renew(lanepool_i_remote_node *node)
     lanepool_i_remote_learn(node, &share.news);
     bool looks = share.free_shards > 0 || node->own_count == 0;
     node->lease_at_ns =
-        now_ns + remote->options.lease_ns / (looks ? LOOKS_IN_LEASE : RENEWS_IN_LEASE);
+        now_ns + remote->options.lease_ns / (looks ? LOOKS_IN_LEASE : LANEPOOL_I_REMOTE_RENEWS);
     share_out(node, &share);
     if (node->new_count > 0)
         read_new_shards(node);

@@ -260,6 +260,8 @@ int lanepool_i_remote_write(void *user, const lanepool_journal_entry *entries, s
     lanepool_i_remote_node *node = user;
     bool is_busy = false;
     (void)watermark;
+    if (!node->is_welcome && count == 0)
+        return 0;
     if (!node->is_welcome)
         lanepool_i_remote_fail(node, lanepool_i_remote_begin(node));
     for (size_t i = 0; i < count && node->status == LANEPOOL_OK; i++)

@@ -111,7 +111,7 @@ static struct store_faults draw_faults(uint64_t *random, bool has_threads)
                                   .deaths = random_below(random, 5),
                                   .stops = random_below(random, 4),
                                   .crashes = random_below(random, 4) / 2,
-                                  .moves = random_below(random, 4) };
+                                  .moves = random_below(random, 9) };
 }
 
 void run_batch(struct run *run)

@@ -5,6 +5,7 @@
 
 #include "remote/batch.h"
 #include "remote/door.h"
+#include "support/gate.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -194,6 +195,59 @@ Test(remote, outcomes_are_those_of_the_functions)
                   LANEPOOL_TIMED_OUT);
     expect_status(lanepool_remote_await(remote, 0, WAIT_NS, NULL), LANEPOOL_INVALID);
     lanepool_remote_close(remote);
+    close_scene();
+}
+
+/* --- long functions --- */
+
+static struct {
+    struct gate gate; /* opens with the third lease while the function runs */
+    _Atomic bool has_begun;
+    uint32_t leases;
+} watch;
+
+static lanepool_status lease_watched(void *store, const lanepool_remote_node *node,
+                                     const lanepool_remote_lease *lease,
+                                     const lanepool_remote_visitor *visitor,
+                                     lanepool_remote_share *share)
+{
+    if (watch.has_begun && ++watch.leases == 3)
+        gate_open(&watch.gate, 1);
+    return store_functions()->lease(store, node, lease, visitor, share);
+}
+
+static int run_long(lanepool_remote_run *run, const lanepool_remote_task *task, void *user)
+{
+    if (!watch.has_begun) {
+        watch.has_begun = true;
+        gate_pass(&watch.gate);
+    }
+    return model_kinds()[task->kind].run(run, task, user);
+}
+
+Test(remote, leases_are_renewed_while_all_workers_are_busy)
+{
+    lanepool_remote_kind kinds[MODEL_KINDS];
+    lanepool_remote *remote;
+    lanepool_remote_view view;
+    lanepool_remote_store_functions functions = *store_functions();
+    open_scene(4);
+    memset(&watch, 0, sizeof watch);
+    gate_init(&watch.gate);
+    functions.lease = lease_watched;
+    scene.pool.workers = 1;
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        kinds[i] = (lanepool_remote_kind){ run_long, model_kinds()[i].is_cut };
+    scene.options.kinds = kinds;
+    expect_ok(lanepool_remote_open(&functions, scene.connection, &scene.options, &remote));
+    submit_model(remote);
+    expect_ok(lanepool_remote_seal(remote, WAIT_NS));
+    expect_ok(lanepool_remote_await_all(remote, WAIT_NS));
+    expect_ok(lanepool_remote_status(remote, WAIT_NS, &view));
+    expect_eq(view.counts.incarnations, 1);
+    server_judge(scene.server);
+    lanepool_remote_close(remote);
+    gate_fini(&watch.gate);
     close_scene();
 }
 

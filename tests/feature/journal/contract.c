@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "support/book.h"
+#include "support/gate.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -86,8 +87,83 @@ Test(journal, options_are_checked)
     journal.wait_ns = LANEPOOL_JOURNAL_WAIT_MAX_NS + 1;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
     journal.wait_ns = 0;
+    journal.idle_ns = LANEPOOL_JOURNAL_WAIT_MAX_NS + 1;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    journal.idle_ns = 0;
     journal.struct_size = 4;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+}
+
+/* --- calls without entries --- */
+
+struct idle {
+    struct gate gate; /* opens with the third call without entries */
+    uint32_t calls;
+    size_t entries;
+    int fails_with;
+};
+
+static int write_idle(void *user, const lanepool_journal_entry *entries, size_t count,
+                      uint64_t watermark)
+{
+    struct idle *idle = user;
+    (void)entries;
+    (void)watermark;
+    idle->entries += count;
+    if (count == 0 && ++idle->calls == 3)
+        gate_open(&idle->gate, 1);
+    return idle->calls == 3 ? idle->fails_with : 0;
+}
+
+static int wait_for_gate(lanepool_run *run, void *context)
+{
+    (void)run;
+    gate_pass(context);
+    return 0;
+}
+
+static lanepool_pool *idle_pool(struct idle *idle, int fails_with)
+{
+    lanepool_pool *pool;
+    lanepool_journal_options journal = LANEPOOL_JOURNAL_OPTIONS_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    *idle = (struct idle){ .fails_with = fails_with };
+    gate_init(&idle->gate);
+    journal.write = write_idle;
+    journal.idle_ns = 1000000;
+    options.workers = 1;
+    options.user = idle;
+    options.journal = &journal;
+    expect_ok(lanepool_pool_create(&options, &pool));
+    return pool;
+}
+
+Test(journal, is_called_while_all_workers_are_busy)
+{
+    struct idle idle;
+    lanepool_pool *pool = idle_pool(&idle, 0);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = wait_for_gate;
+    task.context = &idle.gate;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_settle(pool);
+    expect_eq(idle.entries, 1);
+    pool_end(pool);
+    gate_fini(&idle.gate);
+}
+
+Test(journal, a_failed_call_without_entries_ends_the_pool)
+{
+    struct idle idle;
+    lanepool_pool *pool = idle_pool(&idle, 5);
+    gate_pass(&idle.gate);
+    lanepool_journal_state state;
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_UNWRITTEN);
+    expect_ok(lanepool_pool_journal_state(pool, &state));
+    expect_eq(state.code, 5);
+    expect_eq(idle.calls, 3);
+    expect_status(lanepool_pool_destroy(pool), LANEPOOL_UNWRITTEN);
+    gate_fini(&idle.gate);
 }
 
 /* --- order --- */

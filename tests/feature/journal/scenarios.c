@@ -99,6 +99,7 @@ static void open_books(uint32_t fails_at, unsigned workers)
     journal.write = write_or_fail;
     journal.batch_max = 1 + scene_variant(2);
     journal.wait_ns = 1 + scene_variant(20);
+    journal.idle_ns = scene_variant(2) * (1 + scene_variant(50));
     journal.completes_when_written = books.completes_when_written;
     options.workers = workers;
     options.journal = &journal;
