@@ -107,8 +107,8 @@ typedef struct lanepool_journal_options {
 #define LANEPOOL_JOURNAL_WAIT_MAX_NS UINT64_C(60000000000)
 
 /** Options with everything at its default; `write` must be set. */
-#define LANEPOOL_JOURNAL_OPTIONS_INIT                                 \
-    {                                                                 \
+#define LANEPOOL_JOURNAL_OPTIONS_INIT                                    \
+    {                                                                    \
         sizeof(lanepool_journal_options), 0, 0, 0, 0, false, false, 0, 0 \
     }
 

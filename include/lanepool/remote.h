@@ -81,7 +81,7 @@ typedef struct lanepool_remote_options {
     uint64_t lease_ns;    /**< a node without a call in this time is declared dead; 0: 2 s */
     uint64_t step_ns;     /**< how long a step collects ended tasks; 0: 1,000,000 */
     size_t step_tasks;    /**< the most ended tasks of a step; 0: 4,096 */
-    size_t window_tasks;  /**< how many tasks of a shard are read ahead; 0: 1,024 */
+    size_t window_tasks;  /**< the most tasks of a shard that are read ahead; 0: 1,024 */
     uint32_t shards_max;  /**< the node has at most so many shards; 0: its share */
     uint32_t reserved[3]; /**< 0 */
 } lanepool_remote_options;

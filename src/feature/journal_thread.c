@@ -80,7 +80,7 @@ static void stop_after_failure(lanepool_i_journal *journal, int code)
 }
 
 /* Also without entries: a call of `idle_ns`. */
-static void write_entries(lanepool_i_journal *journal)
+static void write_or_stop(lanepool_i_journal *journal)
 {
     lanepool_i_mutex_lock(&journal->lock);
     uint64_t watermark = settle_batch_locked(journal);
@@ -102,7 +102,7 @@ static void write_entries(lanepool_i_journal *journal)
 static void write_batch(lanepool_i_journal *journal)
 {
     if (journal->count > 0)
-        write_entries(journal);
+        write_or_stop(journal);
 }
 
 /* --- taking --- */
@@ -261,8 +261,8 @@ static bool await_post(lanepool_i_journal *journal)
     return true;
 }
 
-/* Sleeps until something is appended or the journal ends; returns false after `idle_ns`. A post that
- * comes for a sleep that does not happen is taken. */
+/* Sleeps until something is appended or the journal ends; returns false after `idle_ns`. A post
+ * that comes for a sleep that does not happen is taken. */
 static bool sleep_until_append(lanepool_i_journal *journal)
 {
     store_seq(&journal->sleeps, 1);
@@ -282,7 +282,7 @@ static bool await_entries(lanepool_i_journal *journal)
         if (load_seq(&journal->ends) != 0)
             return false;
         if (!sleep_until_append(journal) && !journal->has_failed)
-            write_entries(journal);
+            write_or_stop(journal);
     }
     if (load_seq(&journal->ends) == 0)
         lanepool_i_nap(journal->options.wait_ns);

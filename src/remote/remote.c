@@ -75,7 +75,8 @@ static void fill_defaults(lanepool_remote_options *options)
         options->shards_max = UINT32_MAX;
 }
 
-/* All workers may be busy with long functions: then no tick runs, but the lease is to be renewed. */
+/* All workers may be busy with long functions: then no tick runs, but the lease is to be renewed.
+ */
 static uint64_t idle_ns(uint64_t lease_ns)
 {
     uint64_t wanted_ns = lease_ns / LANEPOOL_I_REMOTE_RENEWS + 1;

@@ -487,8 +487,8 @@ static void end_dropped(lanepool_i_remote_entry *entry)
         lanepool_i_remote_finish(entry);
 }
 
-static void end_task(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry,
-                     lanepool_task_fn function)
+static void task_ended(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry,
+                       lanepool_task_fn function)
 {
     if (function == lanepool_i_remote_run)
         rollup_ended(node, entry);
@@ -510,6 +510,6 @@ void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journa
         hold_arrived(node, entry);
         return;
     }
-    end_task(node, entry, ended->function);
+    task_ended(node, entry, ended->function);
     lanepool_i_remote_unuse(entry);
 }

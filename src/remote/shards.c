@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define LOOKS_IN_LEASE  40 /* the same, while shards may be had */
-#define AHEAD_MIN       ((size_t)64)
-#define READ_NS_MIN     ((uint64_t)10000000)
-#define READ_NS_MAX     ((uint64_t)50000000)
+#define LOOKS_IN_LEASE 40 /* the same, while shards may be had */
+#define AHEAD_MIN      ((size_t)64)
+#define READ_NS_MIN    ((uint64_t)10000000)
+#define READ_NS_MAX    ((uint64_t)50000000)
 
 /* --- the beginning --- */
 

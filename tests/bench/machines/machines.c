@@ -4,8 +4,8 @@
  *
  *     machines CONNINFO [NAME=VALUE...]
  *
- * prints "tasks_per_second node_cpu_us steps letters" for a batch, where node_cpu_us is the CPU time
- * of all nodes for each task. `run` starts a server, and adds what the server used.
+ * prints "tasks_per_second node_cpu_us steps letters" for a batch, where node_cpu_us is the CPU
+ * time of all nodes for each task. `run` starts a server, and adds what the server used.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -38,18 +38,18 @@ static const struct {
     uint64_t *value;
 } names[] = {
     { "nodes", &settings.nodes },
-    { "workers", &settings.workers },           /* of each node */
+    { "workers", &settings.workers }, /* of each node */
     { "tasks", &settings.tasks },
     { "lanes", &settings.lanes },
     { "group_lanes", &settings.group_lanes },   /* lanes with one group */
     { "rollups", &settings.rollups },           /* of 1,000 tasks */
     { "rollup_lanes", &settings.rollup_lanes }, /* that one claims */
     { "shards", &settings.shards },
-    { "sleep_us", &settings.sleep_us },         /* of each function */
-    { "work_us", &settings.work_us },           /* CPU time of each function */
-    { "step_us", &settings.step_us },           /* 0: the default */
-    { "window", &settings.window },             /* 0: the default */
-    { "scattered", &settings.is_scattered },    /* 1: lanes have no groups */
+    { "sleep_us", &settings.sleep_us },      /* of each function */
+    { "work_us", &settings.work_us },        /* CPU time of each function */
+    { "step_us", &settings.step_us },        /* 0: the default */
+    { "window", &settings.window },          /* 0: the default */
+    { "scattered", &settings.is_scattered }, /* 1: lanes have no groups */
 };
 
 static void fail(const char *what, const char *why)
@@ -128,8 +128,7 @@ static void submit_all(lanepool_remote *remote)
             for (size_t i = 0; i < tasks[count].claim_count; i++) {
                 uint64_t lane = (first + i) % settings.lanes;
                 uint64_t group = settings.is_scattered ? 0 : 1 + lane / settings.group_lanes;
-                claims[count][i] =
-                    (lanepool_remote_claim){ lane + 1, group, LANEPOOL_EXCLUSIVE };
+                claims[count][i] = (lanepool_remote_claim){ lane + 1, group, LANEPOOL_EXCLUSIVE };
             }
         }
         require(lanepool_remote_submit_many(remote, tasks, count, LANEPOOL_FOREVER, NULL),
