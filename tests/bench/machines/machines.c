@@ -1,6 +1,6 @@
 /*
  * How fast nodes run a remote batch in PostgreSQL. Submits a batch, starts a process for each node,
- * and waits until all tasks are done and durable. Checks the sum of all lanes.
+ * and waits until all tasks are done and durable.
  *
  *     machines CONNINFO [NAME=VALUE...]
  *
@@ -20,11 +20,11 @@
 #include "lanepool/adapters/pg.h"
 #include "lanepool/remote.h"
 
-enum { CLAIMS_MOST = 256, SUBMIT_TASKS = 1000 };
+enum { CLAIMS_MOST = 256, SUBMIT_TASKS = 1000, NODES_MOST = 64 };
 
 static struct {
     uint64_t nodes, workers, tasks, lanes, group_lanes, rollups, rollup_lanes, shards;
-    uint64_t sleep_us, work_us, step_us, window, is_scattered;
+    uint64_t sleep_us, work_us, step_us, window, is_scattered, kill_ms, stop_ms;
 } settings = { .nodes = 1,
                .workers = 1,
                .tasks = 200000,
@@ -50,6 +50,8 @@ static const struct {
     { "step_us", &settings.step_us },        /* 0: the default */
     { "window", &settings.window },          /* 0: the default */
     { "scattered", &settings.is_scattered }, /* 1: lanes have no groups */
+    { "kill_ms", &settings.kill_ms },        /* when a node is killed; 0: none is */
+    { "stop_ms", &settings.stop_ms },        /* when a node is stopped; 0: none is */
 };
 
 static void fail(const char *what, const char *why)
@@ -197,16 +199,79 @@ static void read_settings(int count, char **texts)
             fail(texts[i], "unknown setting");
         *names[number].value = strtoull(texts[i] + length + 1, NULL, 10);
     }
-    if (settings.rollup_lanes > CLAIMS_MOST || settings.lanes == 0 || settings.group_lanes == 0)
+    if (settings.rollup_lanes > CLAIMS_MOST || settings.lanes == 0 || settings.group_lanes == 0 ||
+        settings.nodes > NODES_MOST)
         fail("settings", "out of range");
+}
+
+struct totals {
+    uint64_t steps, letters, tasks;
+};
+
+static void start_nodes(const char *conninfo, int report, pid_t *nodes)
+{
+    for (uint64_t i = 0; i < settings.nodes; i++) {
+        nodes[i] = fork();
+        if (nodes[i] == 0)
+            run_node(conninfo, report);
+    }
+}
+
+/* Kills or stops a node, and prints after which time others have all its shards. */
+static void disturb(lanepool_remote *remote, pid_t node)
+{
+    lanepool_remote_view view;
+    uint64_t after_ms = settings.kill_ms + settings.stop_ms;
+    struct timespec pause = { (time_t)(after_ms / 1000), (long)(after_ms % 1000) * 1000000 };
+    (void)nanosleep(&pause, NULL);
+    require(lanepool_remote_status(remote, LANEPOOL_FOREVER, &view), "status");
+    uint32_t live = view.live_nodes;
+    double begin = seconds_of(CLOCK_MONOTONIC);
+    (void)kill(node, settings.kill_ms > 0 ? SIGKILL : SIGSTOP);
+    do
+        require(lanepool_remote_status(remote, LANEPOOL_FOREVER, &view), "status");
+    while (view.live_nodes >= live || view.free_shards > 0);
+    printf("others have its shards after %.2f s; ", seconds_of(CLOCK_MONOTONIC) - begin);
+    (void)kill(node, SIGCONT);
+}
+
+static struct totals read_reports(int report)
+{
+    struct totals totals = { 0, 0, 0 };
+    for (uint64_t i = settings.kill_ms > 0; i < settings.nodes; i++) {
+        uint64_t counts[3];
+        if (read(report, counts, sizeof counts) != (ssize_t)sizeof counts)
+            fail("node", "it has ended");
+        totals.steps += counts[0];
+        totals.letters += counts[1];
+        totals.tasks += counts[2];
+    }
+    return totals;
+}
+
+static void await_nodes(void)
+{
+    for (uint64_t i = 0; i < settings.nodes; i++) {
+        int status;
+        if (wait(&status) < 0 || (status != 0 && settings.kill_ms == 0))
+            fail("node", "it has failed");
+    }
+}
+
+static double cpu_of_nodes(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_CHILDREN, &usage) != 0)
+        abort();
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
 int main(int argc, char **argv)
 {
     int report[2];
+    pid_t nodes[NODES_MOST];
     lanepool_pg_store *store;
-    struct rusage usage;
-    uint64_t counts[3], steps = 0, letters = 0, done = 0;
     if (argc < 2)
         fail("usage", "machines CONNINFO [NAME=VALUE...]");
     read_settings(argc - 2, argv + 2);
@@ -217,30 +282,19 @@ int main(int argc, char **argv)
     lanepool_remote_close(remote);
     lanepool_pg_close(store);
     double begin = seconds_of(CLOCK_MONOTONIC);
-    for (uint64_t i = 0; i < settings.nodes; i++)
-        if (fork() == 0)
-            run_node(argv[1], report[1]);
-    for (uint64_t i = 0; i < settings.nodes; i++) {
-        if (read(report[0], counts, sizeof counts) != (ssize_t)sizeof counts)
-            fail("node", "it has ended");
-        steps += counts[0];
-        letters += counts[1];
-        done += counts[2];
-    }
+    start_nodes(argv[1], report[1], nodes);
+    remote = open_batch(argv[1], 0, &store);
+    if (settings.kill_ms + settings.stop_ms > 0)
+        disturb(remote, nodes[0]);
+    struct totals totals = read_reports(report[0]);
     double wall = seconds_of(CLOCK_MONOTONIC) - begin;
-    for (uint64_t i = 0; i < settings.nodes; i++) {
-        int status;
-        if (wait(&status) < 0 || status != 0)
-            fail("node", "it has failed");
-    }
-    if (done < settings.tasks)
+    lanepool_remote_close(remote);
+    lanepool_pg_close(store);
+    await_nodes();
+    if (totals.tasks < settings.tasks && settings.kill_ms == 0)
         fail("tasks", "some were not run");
-    if (getrusage(RUSAGE_CHILDREN, &usage) != 0)
-        abort();
-    double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
     printf("%.0f tasks/s, %.1f us of CPU of the nodes for each task, %llu steps, %llu letters\n",
-           (double)settings.tasks / wall, cpu * 1e6 / (double)settings.tasks,
-           (unsigned long long)steps, (unsigned long long)letters);
+           (double)settings.tasks / wall, cpu_of_nodes() * 1e6 / (double)settings.tasks,
+           (unsigned long long)totals.steps, (unsigned long long)totals.letters);
     return 0;
 }
