@@ -35,7 +35,7 @@ aarch64)
     if [ "${3:-}" = --whole ]; then
         selected=(-L '^(contract|example)$' -E "^($not_by_qemu)$")
     else
-        selected=(-R '^(contract\.(keys|rule|scope|futures|group|priority|commuting)$|example\.)'
+        selected=(-R '^(contract\.(keys|rule|scope|futures|group|priority|commuting|cut)$|example\.)'
             -E "^($not_by_qemu)$")
     fi
     ;;

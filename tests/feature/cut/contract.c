@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "support/cut.h"
+#include "support/gate.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -190,6 +191,8 @@ struct way {
     lanepool_pool *pool;
     lanepool_claim claims[WAY_LANES];
     bool waits_in_lane;
+    struct gate begin;  /* of the first visit */
+    struct gate posted; /* the posting has run */
     _Atomic uint32_t visits, visits_at_posting, postings;
 };
 
@@ -200,6 +203,7 @@ static int note_visits(lanepool_run *run, void *context)
     (void)run;
     atomic_store(&way->visits_at_posting, atomic_load(&way->visits));
     atomic_fetch_add(&way->postings, 1);
+    gate_arrive(&way->posted);
     return 0;
 }
 
@@ -211,6 +215,7 @@ static int post_at_first_visit(lanepool_run *run, void *context, size_t index)
     (void)run;
     if (atomic_fetch_add(&way->visits, 1) == 0) {
         lanepool_claim claim = lanepool_exclusive(way->waits_in_lane ? index : WAY_LANES);
+        gate_pass(&way->begin);
         expect_ok(
             lanepool_pool_submit(way->pool, LANEPOOL_TASK(.function = note_visits, .context = way,
                                                           .claims = &claim, .claim_count = 1)));
@@ -226,7 +231,8 @@ static int end_way(lanepool_run *run, void *context)
 }
 
 /* No time ends the quantum. The worker is making visits when the posting is submitted, and may take
- * the visitor once more before it. */
+ * the visitor once more before it. This thread is in no call of the pool meanwhile: as the router
+ * it could lose its processor, and the posting would wait in the inbox. */
 Test(cut, a_posting_waits_for_a_bounded_number_of_visits)
 {
     static struct way way;
@@ -238,16 +244,22 @@ Test(cut, a_posting_waits_for_a_bounded_number_of_visits)
         memset(&way, 0, sizeof way);
         way.pool = pool_make_with(&options);
         way.waits_in_lane = in_lane != 0;
+        gate_init(&way.begin);
+        gate_init(&way.posted);
         for (size_t i = 0; i < WAY_LANES; i++)
             way.claims[i] = lanepool_exclusive(i);
         expect_ok(lanepool_pool_submit(
             way.pool, LANEPOOL_TASK(.function = end_way, .context = &way, .claims = way.claims,
                                     .claim_count = WAY_LANES, .at_lane = post_at_first_visit)));
+        gate_open(&way.begin, 1);
+        expect(gate_await(&way.posted, 1));
         pool_settle(way.pool);
         expect_eq(way.visits, WAY_LANES);
         expect_eq(way.postings, 1);
         expect(way.visits_at_posting <= 2 * VISITS_AT_ONCE);
         pool_end(way.pool);
+        gate_fini(&way.begin);
+        gate_fini(&way.posted);
     }
 }
 
