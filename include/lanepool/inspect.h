@@ -60,7 +60,11 @@ typedef struct lanepool_snapshot_task {
     bool pumped;          /**< its pump runs it, no worker */
     size_t missing;       /**< poisoned lanes that it does without */
     size_t busy_context;  /**< in lanepool_run_context(): the one it waits for or opens; or NONE */
-    uint64_t reserved[4]; /**< 0 */
+    uint64_t started_ns;  /**< RUNNING: when its function was called, by the monotonic clock. 0: not
+                               known, as in a pool without `trace_events` */
+    uint32_t form;        /**< a lanepool_plan_form */
+    uint32_t in_queue;    /**< READY: how many ready tasks are before it in its queue */
+    uint64_t reserved[2]; /**< 0 */
 } lanepool_snapshot_task;
 
 /** A task's position in a lane. With an `is_compatible`: a task that it waits for. */
@@ -134,6 +138,9 @@ typedef struct lanepool_snapshot {
     bool paused;                               /**< see lanepool_pool_pause() */
     const lanepool_snapshot_context *contexts; /**< `context_count` contexts, in no order */
     size_t context_count;                      /**< their number */
+    bool in_one_order;      /**< the workers take ready tasks in one order; see `priorities` */
+    uint32_t quantum_tasks; /**< see lanepool_options */
+    uint64_t quantum_ns;    /**< see lanepool_options */
 } lanepool_snapshot;
 
 /**

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanepool/future.h"
+#include "lanepool/inspect.h"
 #include "lanepool/key.h"
 #include "lanepool/status.h"
 
@@ -164,6 +166,114 @@ lanepool_plan_path(const lanepool_plan *plan, size_t *tasks, size_t capacity, si
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_plan_worst(
     const lanepool_plan *plan, const lanepool_plan_pool *pool, lanepool_plan_row *rows,
     size_t capacity, size_t *count);
+
+/** @} */
+
+/**
+ * @defgroup forecasts Forecasts
+ * When will a task start that is in a pool now? A snapshot becomes a plan, with the tasks that run
+ * already. The program says how long tasks take. docs/plan.md tells how exact that is. @{
+ */
+
+/** How long a task takes. */
+typedef struct lanepool_expected {
+    uint64_t duration_ns; /**< its function, from the call to the end */
+    uint64_t visit_ns;    /**< each visit of a cut or a progressive rollup */
+    uint64_t reserved[2]; /**< 0 */
+} lanepool_expected;
+
+/**
+ * Says how long a task takes. Called once for each task of a snapshot.
+ * @param task     The task's index.
+ * @param expected All zero; receives the times, also of a task that runs: from its start.
+ * @return false: the duration is not known.
+ */
+typedef bool (*lanepool_expect_fn)(
+    void *user, const lanepool_snapshot *snapshot, size_t task, lanepool_expected *expected);
+
+/** The last thing that a task waits for before it starts. */
+typedef enum lanepool_forecast_limit {
+    LANEPOOL_FORECAST_STARTED = 0, /**< nothing: it has started */
+    LANEPOOL_FORECAST_NOTHING = 1, /**< nothing: it starts at once */
+    LANEPOOL_FORECAST_RUNNING = 2, /**< the end of a task that runs now */
+    LANEPOOL_FORECAST_LANE = 3,    /**< a lane, in which another task is that has not started */
+    LANEPOOL_FORECAST_WORKER = 4,  /**< a worker: it has its lanes before */
+    LANEPOOL_FORECAST_DELAY = 5,   /**< a time: it is not due yet, or is to be retried */
+    LANEPOOL_FORECAST_PARKED = 6,  /**< never: the end of a parked task, maybe its own */
+    LANEPOOL_FORECAST_PAUSED = 7,  /**< never: the pool or a lane is paused */
+    LANEPOOL_FORECAST_ENDLESS = 8, /**< never: the end of a task whose duration is not known */
+    LANEPOOL_FORECAST_UNSEEN = 9   /**< never: no snapshot shows the task. It is just being
+                                        submitted or ending, or in a sequence */
+} lanepool_forecast_limit;
+
+/** When a task starts. */
+typedef struct lanepool_forecast {
+    lanepool_forecast_limit limit; /**< the last thing that it waits for. "Never" means until a call
+                                      of the program, or not known */
+    uint64_t start_ns; /**< from the snapshot to the call of its function; 0: it has started, or
+                            starts at once; LANEPOOL_FOREVER: never */
+    size_t before;     /**< tasks that it waits for in lanes, directly or through others */
+    size_t task;       /**< RUNNING, LANE, PARKED, ENDLESS: that task. WORKER: the task whose end
+                            frees a worker. An index into the snapshot; else NONE */
+    size_t lane;       /**< RUNNING, LANE: the lane. PAUSED: the paused one. An index; else NONE */
+    size_t undated;    /**< running tasks of which the snapshot has no `started_ns`. They count as
+                            if they had just been called */
+    uint64_t reserved[4]; /**< 0 */
+} lanepool_forecast;
+
+/**
+ * Forecasts when a task of a snapshot starts.
+ * @param task     The task's index.
+ * @param expect   Says how long tasks take.
+ * @param user     Passed to it.
+ * @param forecast Receives the answer.
+ * @retval LANEPOOL_INVALID A pointer but `user` is NULL, there is no such task, or the work of all
+ *                          tasks would exceed INT64_MAX nanoseconds.
+ * @also NOMEM. @threads Any thread; blocks only if expect does.
+ * @complexity O((tasks + entries) log(workers)), also for many lanes.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_forecast(
+    const lanepool_snapshot *snapshot, size_t task, lanepool_expect_fn expect, void *user,
+    lanepool_forecast *forecast);
+
+/**
+ * Writes a forecast as a line of text.
+ * @param snapshot The snapshot that it was made from.
+ * @param forecast The forecast.
+ * @param write    Called with the parts of the line.
+ * @also INVALID. @threads Any thread; blocks only if write does.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_forecast(
+    const lanepool_snapshot *snapshot, const lanepool_forecast *forecast, lanepool_write_fn write,
+    void *context);
+
+/**
+ * As lanepool_explain(), with one more line: when the task starts.
+ * @param future   The task's; its pool must not be destroyed during the call.
+ * @param expect   Says how long tasks take; called with no lock held.
+ * @param user     Passed to it.
+ * @param forecast Receives the forecast, whose indices are NONE; may be NULL. A task that is not
+ * due starts when it is due, or later.
+ * @param write    Called with the parts of the text.
+ * @retval LANEPOOL_INVALID As for lanepool_snapshot_forecast().
+ * @return Otherwise as lanepool_explain(). @threads As for lanepool_snapshot_take().
+ * @complexity As for lanepool_snapshot_take() and lanepool_snapshot_forecast().
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_explain_forecast(
+    lanepool_future *future, lanepool_expect_fn expect, void *user, lanepool_forecast *forecast,
+    lanepool_write_fn write, void *context);
+
+/**
+ * A lanepool_expect_fn: the mean of what tasks with the same tag have taken, all attempts of a task
+ * together.
+ * @param times    A lanepool_times. No other thread may use it during the call.
+ * @param task     The task's index.
+ * @param expected Receives the mean.
+ * @return false: no task with this tag has ended, or the task makes visits.
+ * @complexity O(1).
+ */
+LANEPOOL_API bool lanepool_times_expect(
+    void *times, const lanepool_snapshot *snapshot, size_t task, lanepool_expected *expected);
 
 /** @} */
 

@@ -62,7 +62,8 @@ static size_t require_planned_lane(lanepool_plan *plan, const lanepool_key *key)
         return NONE;
     size_t lane = lanepool_i_key_list_require(&plan->keys, key);
     if (lane == count)
-        plan->lanes[lane] = (lanepool_i_plan_lane){ .first = NONE, .last = NONE };
+        plan->lanes[lane] =
+            (lanepool_i_plan_lane){ .number = key->id, .first = NONE, .last = NONE };
     return lane;
 }
 

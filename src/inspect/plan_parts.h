@@ -21,15 +21,30 @@ typedef struct lanepool_i_plan_entry {
 
 /* The lane of a key, which has the key's index. */
 typedef struct lanepool_i_plan_lane {
-    size_t first; /* its entries; NONE: it has none */
+    uint64_t number; /* of a key that is one */
+    size_t first;    /* its entries; NONE: it has none */
     size_t last;
     uint64_t call;  /* the last call of lanepool_plan_add() with this key */
     size_t claimed; /* the entry of the key in that call */
 } lanepool_i_plan_lane;
 
+/* The part of a task in the moment when the run begins. All but WAITS have their lanes then. */
+typedef enum lanepool_i_plan_begin {
+    LANEPOOL_I_PLAN_WAITS = 0,      /* it waits for its lanes, then for a worker */
+    LANEPOOL_I_PLAN_RUNS = 1,       /* a worker runs it, for its duration */
+    LANEPOOL_I_PLAN_RUNS_APART = 2, /* as RUNS, without a worker */
+    LANEPOOL_I_PLAN_RETURNS = 3     /* it waits for a worker after `returns_ns` */
+} lanepool_i_plan_begin;
+
+/* As a duration: the task never ends. */
+#define LANEPOOL_I_PLAN_ENDLESS UINT64_MAX
+
 typedef struct lanepool_i_planned {
     uint64_t duration_ns;
     uint64_t visit_ns;
+    uint64_t returns_ns;
+    lanepool_i_plan_begin begin;
+    bool is_endless; /* its function and its visits never end */
     size_t first_entry;
     size_t entry_count;
     lanepool_plan_form form;
@@ -49,6 +64,7 @@ struct lanepool_plan {
     size_t task_capacity;
     uint64_t call;    /* how many tasks were given, whether they could be added or not */
     uint64_t work_ns; /* of all tasks */
+    bool has_begun;   /* tasks may run at the start; all are routed then */
 };
 
 /* A plan with a change. */
@@ -95,6 +111,8 @@ static inline lanepool_plan_form lanepool_i_plan_form_of(const lanepool_i_plan_v
 static inline uint64_t lanepool_i_plan_visit_of(const lanepool_i_plan_view *view, size_t task)
 {
     const lanepool_i_planned *planned = &view->plan->tasks[task];
+    if (planned->is_endless)
+        return LANEPOOL_I_PLAN_ENDLESS;
     return planned->form == LANEPOOL_PLAN_PLAIN && lanepool_i_plan_is_changed(view, task)
                ? planned->duration_ns / planned->entry_count
                : planned->visit_ns;
@@ -103,6 +121,8 @@ static inline uint64_t lanepool_i_plan_visit_of(const lanepool_i_plan_view *view
 static inline uint64_t lanepool_i_plan_duration_of(const lanepool_i_plan_view *view, size_t task)
 {
     const lanepool_i_planned *planned = &view->plan->tasks[task];
+    if (planned->is_endless)
+        return LANEPOOL_I_PLAN_ENDLESS;
     return planned->form == LANEPOOL_PLAN_PLAIN && lanepool_i_plan_is_changed(view, task)
                ? planned->duration_ns % planned->entry_count
                : planned->duration_ns;
@@ -127,7 +147,8 @@ lanepool_status lanepool_i_plan_find_path(const lanepool_i_plan_view *view, uint
                                           size_t *tasks, size_t capacity, size_t *count);
 
 /* As lanepool_plan_run(), with valid arguments, and without the path. `granted_ns` is NULL, or
- * receives for each entry when it was granted. */
+ * receives for each entry when it was granted. A time that never comes is UINT64_MAX; in
+ * `granted_ns` it is left as it was. */
 lanepool_status lanepool_i_plan_simulate(const lanepool_i_plan_view *view,
                                          const lanepool_plan_pool *pool,
                                          lanepool_plan_result *result, lanepool_plan_time *times,

@@ -11,6 +11,10 @@
  *    has made it ready takes it at once, in a chain of at most a quantum.
  * 3. A cut has *visitors*, which are queued like tasks. A visitor takes granted entries one by one.
  *
+ * The plan of a snapshot has begun: all of its tasks are routed at the start. Those that run get
+ * workers then, or run *apart* from them. A task may be endless. Then it has no job, keeps its
+ * worker, and never releases its lanes.
+ *
  * An *item* is what the queue has: the number of a task; or a visitor, whose number comes after all
  * tasks.
  */
@@ -130,6 +134,8 @@ static bool ends_before(const struct job *a, const struct job *b)
 
 static void add_job(struct plan_run *run, struct job job, uint64_t duration_ns)
 {
+    if (duration_ns == LANEPOOL_I_PLAN_ENDLESS)
+        return;
     job.end_ns = run->now_ns + duration_ns;
     job.number = run->job_number++;
     size_t at = run->job_count++;
@@ -344,11 +350,25 @@ static bool continue_chain(struct plan_run *run, struct job job, struct number_l
     return start_item(run, job);
 }
 
+/* A job without a worker is the rest of a task that runs apart, or the time until one returns. */
+static void end_job_apart(struct plan_run *run, struct job job)
+{
+    if (run->tasks[job.item].time.start_ns == UINT64_MAX)
+        list_add(&run->queue, run->next_item, job.item);
+    else
+        end_planned_task(run, job.item, &run->queue);
+    start_ready(run);
+}
+
 static void end_first_job(struct plan_run *run, size_t worker_count)
 {
     struct job job = take_first_job(run);
     struct number_list ready = no_numbers();
     run->now_ns = job.end_ns;
+    if (job.worker == NONE) {
+        end_job_apart(run, job);
+        return;
+    }
     bool goes_on = false;
     if (job.item < run->plan->task_count)
         end_planned_task(run, job.item, &ready);
@@ -383,7 +403,7 @@ static void init_task(struct plan_run *run, size_t task, size_t *visitor, size_t
     run->tasks[task] = (struct run_task){ .missing = entries,
                                           .listed = no_numbers(),
                                           .idle = NONE,
-                                          .time = { .granted_ns = UINT64_MAX } };
+                                          .time = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
     if (lanepool_i_plan_form_of(run->view, task) == LANEPOOL_PLAN_PLAIN)
         return;
     for (size_t i = 0; i < visitors; i++) {
@@ -403,7 +423,8 @@ static bool init_run(struct plan_run *run, size_t worker_count)
         lanepool_i_inspect_alloc((plan->task_count + visitors + 1) * sizeof *run->next_item);
     run->cut_of = lanepool_i_inspect_alloc((visitors + 1) * sizeof *run->cut_of);
     run->next_listed = lanepool_i_inspect_alloc((plan->entry_count + 1) * sizeof *run->next_listed);
-    run->jobs = lanepool_i_inspect_alloc(worker_count * sizeof *run->jobs);
+    size_t apart = plan->has_begun ? plan->task_count : 0;
+    run->jobs = lanepool_i_inspect_alloc((worker_count + apart) * sizeof *run->jobs);
     run->idle = lanepool_i_inspect_alloc(worker_count * sizeof *run->idle);
     run->workers = lanepool_i_inspect_alloc_zeroed(worker_count * sizeof *run->workers);
     if (run->lanes == NULL || run->tasks == NULL || run->next_item == NULL || run->cut_of == NULL ||
@@ -437,10 +458,39 @@ static uint64_t idle_time(uint64_t makespan_ns, uint64_t work_ns, unsigned worke
     return makespan_ns > UINT64_MAX / workers ? UINT64_MAX : makespan_ns * workers - work_ns;
 }
 
+/* Starts what has begun already; the rest stays in the queue. */
+static void begin_item(struct plan_run *run, size_t item)
+{
+    struct job job = { .item = item, .chained = 1, .worker = NONE };
+    bool is_task = item < run->plan->task_count;
+    const lanepool_i_planned *planned = is_task ? &run->plan->tasks[item] : NULL;
+    if (!is_task || planned->begin == LANEPOOL_I_PLAN_WAITS) {
+        list_add(&run->queue, run->next_item, item);
+    } else if (planned->begin == LANEPOOL_I_PLAN_RETURNS) {
+        add_job(run, job, planned->returns_ns);
+    } else {
+        if (planned->begin == LANEPOOL_I_PLAN_RUNS)
+            job.worker = run->idle[--run->idle_count];
+        (void)start_item(run, job);
+    }
+}
+
+static void begin_all(struct plan_run *run)
+{
+    struct number_list granted = run->queue;
+    size_t item;
+    run->queue = no_numbers();
+    while ((item = list_take(&granted, run->next_item)) != NONE)
+        begin_item(run, item);
+}
+
 static void make_run(struct plan_run *run, size_t worker_count)
 {
-    while (run->in_one_order && run->routed < run->plan->task_count)
+    bool routes_all = run->in_one_order || run->plan->has_begun;
+    while (routes_all && run->routed < run->plan->task_count)
         route_task(run);
+    if (run->plan->has_begun)
+        begin_all(run);
     start_ready(run);
     while (run->job_count > 0)
         end_first_job(run, worker_count);

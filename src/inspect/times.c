@@ -288,3 +288,13 @@ const lanepool_i_histogram *lanepool_i_times_of_tag(const lanepool_times *times,
     *tag = found->object;
     return found->object_type == IS_TAG ? &found->histograms[phase] : NULL;
 }
+
+bool lanepool_i_times_mean_of_tag(const lanepool_times *times, uint32_t tag, uint64_t *mean_ns)
+{
+    const struct row *row = find_row(times, tag, IS_TAG);
+    if (row == NULL || row->histograms[LANEPOOL_I_TIMES_RUNNING].count == 0)
+        return false;
+    const lanepool_i_histogram *running = &row->histograms[LANEPOOL_I_TIMES_RUNNING];
+    *mean_ns = running->sum_ns / running->count;
+    return true;
+}

@@ -19,4 +19,8 @@ typedef enum lanepool_i_times_phase {
 const lanepool_i_histogram *lanepool_i_times_of_tag(const lanepool_times *times, size_t row,
                                                     lanepool_i_times_phase phase, uint64_t *tag);
 
+/* Sets *mean_ns to how long the tasks with this tag have run on average. Returns false if none has
+ * ended. */
+bool lanepool_i_times_mean_of_tag(const lanepool_times *times, uint32_t tag, uint64_t *mean_ns);
+
 #endif

@@ -2,6 +2,7 @@
  * Owns lanepool_snapshot_take(): copies a census, names included, while the lanes are frozen.
  */
 #include "lanepool/inspect.h"
+#include "lanepool/plan.h"
 
 #include "base/misuse.h"
 #include "core/caller_runs.h"
@@ -10,6 +11,7 @@
 #include "feature/lane_limit.h"
 #include "lane/visits.h"
 #include "observe/snapshot_contexts.h"
+#include "observe/snapshot_starts.h"
 #include "observe/take_census.h"
 
 #include <stdlib.h>
@@ -68,6 +70,13 @@ static void describe_by_features(lanepool_pool *pool, lanepool_i_task *task,
         pool->slots.describe[i]->describe(pool, task, described);
 }
 
+static lanepool_plan_form form_of(const lanepool_i_task *task)
+{
+    if (!lanepool_i_task_is_cut(task))
+        return LANEPOOL_PLAN_PLAIN;
+    return lanepool_i_task_is_progressive(task) ? LANEPOOL_PLAN_PROGRESSIVE : LANEPOOL_PLAN_CUT;
+}
+
 static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *owned)
 {
     for (size_t i = 0; i < census->rows.count; i++) {
@@ -86,7 +95,9 @@ static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *o
                                       .detached = row->detached,
                                       .pumped = lanepool_i_task_is_for_pump(row->task),
                                       .missing = row->missing,
-                                      .busy_context = LANEPOOL_SNAPSHOT_NONE };
+                                      .busy_context = LANEPOOL_SNAPSHOT_NONE,
+                                      .form = form_of(row->task),
+                                      .in_queue = (uint32_t)row->in_queue };
         describe_by_features(census->pool, row->task, &owned->tasks[i]);
     }
 }
@@ -298,6 +309,9 @@ static void fill_snapshot(const struct snapshot_call *call, struct owned_snapsho
         .workers = owned->workers,
         .worker_count = pool->workers.worker_count,
         .paused = (load_relaxed(&pool->workers.halt) & LANEPOOL_I_HALT_PAUSE) != 0,
+        .in_one_order = pool->options.priorities,
+        .quantum_tasks = pool->options.quantum_tasks,
+        .quantum_ns = pool->options.quantum_ns,
     };
 }
 
@@ -356,10 +370,12 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call 
     return status;
 }
 
-/* Called after the role is released, because the program is called to name keys. */
-static bool add_contexts(lanepool_pool *pool, struct owned_snapshot *owned)
+/* Called after the role is released: the program is called to name keys, and reading events may
+ * take long. Returns false if memory cannot be allocated. */
+static bool complete_snapshot(lanepool_pool *pool, struct owned_snapshot *owned)
 {
-    if (!lanepool_i_snapshot_contexts_take(pool, &owned->snapshot, owned->tasks, &owned->contexts))
+    if (!lanepool_i_snapshot_starts_read(&pool->rings, &owned->snapshot, owned->tasks) ||
+        !lanepool_i_snapshot_contexts_take(pool, &owned->snapshot, owned->tasks, &owned->contexts))
         return false;
     owned->snapshot.contexts = owned->contexts.each;
     owned->snapshot.context_count = owned->contexts.count;
@@ -376,7 +392,7 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     lanepool_status status = take_with_role(pool, &call);
     if (status != LANEPOOL_OK)
         return status;
-    if (!add_contexts(pool, call.owned)) {
+    if (!complete_snapshot(pool, call.owned)) {
         lanepool_snapshot_release(&call.owned->snapshot);
         return LANEPOOL_NOMEM;
     }
@@ -445,7 +461,7 @@ lanepool_status lanepool_snapshot_locate(lanepool_future *future, lanepool_snaps
         (void)look_into_future(future, place);
         return LANEPOOL_OK;
     }
-    if (!add_contexts(pool, call.owned)) {
+    if (!complete_snapshot(pool, call.owned)) {
         lanepool_snapshot_release(&call.owned->snapshot);
         return LANEPOOL_NOMEM;
     }

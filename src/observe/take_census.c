@@ -32,15 +32,21 @@ static lanepool_snapshot_state state_of_block(const lanepool_i_task *block,
 
 static void add_ready_task(lanepool_i_task *block, void *context)
 {
+    lanepool_i_census *census = context;
     lanepool_i_task *task = lanepool_i_task_or_cut(block);
-    if (!lanepool_i_task_is_tombstone(task))
-        (void)lanepool_i_census_add_row(
-            context, task, state_of_block(block, LANEPOOL_SNAPSHOT_READY), LANEPOOL_SNAPSHOT_NONE);
+    if (lanepool_i_task_is_tombstone(task))
+        return;
+    size_t in_queue = census->rows.count - census->queue_begin;
+    lanepool_i_census_row *row = lanepool_i_census_add_row(
+        census, task, state_of_block(block, LANEPOOL_SNAPSHOT_READY), LANEPOOL_SNAPSHOT_NONE);
+    if (row != NULL)
+        row->in_queue = in_queue;
 }
 
 static void copy_overflow(lanepool_i_census *census)
 {
     lanepool_i_workers *workers = &census->pool->workers;
+    census->queue_begin = census->rows.count;
     lanepool_i_word_lock_lock(&workers->overflow_lock);
     lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
     lanepool_i_word_lock_unlock(&workers->overflow_lock);
@@ -50,6 +56,7 @@ static void copy_overflow(lanepool_i_census *census)
 static void copy_callers_tasks(lanepool_i_census *census)
 {
     lanepool_i_waits *waits = &census->pool->waits;
+    census->queue_begin = census->rows.count;
     lanepool_i_mutex_lock(&waits->lock);
     lanepool_i_callers_each_ready_locked(waits, add_ready_task, census);
     lanepool_i_pumps_each_ready_locked(waits, add_ready_task, census);
@@ -156,8 +163,10 @@ static void copy_with_room(lanepool_i_census *census, void (*copy)(lanepool_i_ce
 static void add_ready_tasks(lanepool_i_census *census)
 {
     lanepool_i_workers *workers = &census->pool->workers;
-    for (size_t i = 0; i < workers->worker_count; i++)
+    for (size_t i = 0; i < workers->worker_count; i++) {
+        census->queue_begin = census->rows.count;
         lanepool_i_ready_ring_each(&workers->all[i].queue, add_ready_task, census);
+    }
     copy_with_room(census, copy_overflow);
     copy_with_room(census, copy_callers_tasks);
 }

@@ -98,29 +98,10 @@ uint64_t lanepool_trace_missed(const lanepool_trace_reader *reader)
 
 /* --- one ring --- */
 
-static void load_event(const lanepool_i_ring *ring, uint64_t number, lanepool_event *event)
-{
-    size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
-    event->time_ns = load_acquire(&ring->words[at]);
-    event->task = load_acquire(&ring->words[at + 1]);
-    event->object = load_acquire(&ring->words[at + 2]);
-    uint64_t rest = load_acquire(&ring->words[at + 3]);
-    event->detail = (uint32_t)rest;
-    event->thread = (uint16_t)(rest >> 32);
-    event->type = (uint8_t)(rest >> 48);
-    event->object_type = (uint8_t)(rest >> 56);
-}
-
-/* Returns the oldest event that no thread can be overwriting when `written` are counted. */
-static uint64_t oldest_intact_event(const lanepool_i_ring *ring, uint64_t written)
-{
-    return written >= ring->capacity ? written - ring->capacity + 1 : 0;
-}
-
 /* Counts overwritten events as missed and skips them. Returns true if there were any. */
 static bool skip_overwritten(lanepool_trace_reader *reader, struct cursor *cursor, uint64_t written)
 {
-    uint64_t first = oldest_intact_event(cursor->ring, written);
+    uint64_t first = lanepool_i_ring_oldest_intact(cursor->ring, written);
     if (cursor->next >= first)
         return false;
     reader->missed += first - cursor->next;
@@ -132,7 +113,7 @@ static bool skip_overwritten(lanepool_trace_reader *reader, struct cursor *curso
 static bool load_next_event(lanepool_trace_reader *reader, struct cursor *cursor)
 {
     while (!cursor->has_event && cursor->next < cursor->end) {
-        load_event(cursor->ring, cursor->next, &cursor->event);
+        lanepool_i_ring_load(cursor->ring, cursor->next, &cursor->event);
         cursor->has_event = !skip_overwritten(reader, cursor, load_acquire(&cursor->ring->written));
     }
     return cursor->has_event;

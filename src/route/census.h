@@ -29,6 +29,7 @@ typedef struct lanepool_i_census_row {
     bool innermost;    /* the task runs, and its thread runs no other task inside it */
     bool detached;     /* the task counts as running, and its function has returned */
     size_t missing;    /* poisoned lanes that the task has left */
+    size_t in_queue;   /* of a ready task: how many its queue has before it */
 } lanepool_i_census_row;
 
 typedef struct lanepool_i_census {
@@ -38,6 +39,7 @@ typedef struct lanepool_i_census {
     lanepool_i_vector entries; /* lanepool_snapshot_entry */
     lanepool_i_vector
         entry_lanes;     /* const void *: each entry's lane, or NULL if it is in no lane */
+    size_t queue_begin;  /* the number of the first row of the queue being read */
     bool out_of_memory;  /* the census is incomplete */
     bool has_fixed_room; /* a lock is held: rows must not be allocated */
     bool is_full;        /* a row was missing, because of that */

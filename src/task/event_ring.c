@@ -239,3 +239,23 @@ void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_ty
                               (uint32_t)(at | size << 16));
     }
 }
+
+/* --- reading --- */
+
+void lanepool_i_ring_load(const lanepool_i_ring *ring, uint64_t number, lanepool_event *event)
+{
+    size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
+    event->time_ns = load_acquire(&ring->words[at]);
+    event->task = load_acquire(&ring->words[at + 1]);
+    event->object = load_acquire(&ring->words[at + 2]);
+    uint64_t rest = load_acquire(&ring->words[at + 3]);
+    event->detail = (uint32_t)rest;
+    event->thread = (uint16_t)(rest >> 32);
+    event->type = (uint8_t)(rest >> 48);
+    event->object_type = (uint8_t)(rest >> 56);
+}
+
+uint64_t lanepool_i_ring_oldest_intact(const lanepool_i_ring *ring, uint64_t written)
+{
+    return written >= ring->capacity ? written - ring->capacity + 1 : 0;
+}

@@ -145,6 +145,12 @@ static inline void lanepool_i_trace_next(lanepool_i_ring *ring, lanepool_event_t
         lanepool_i_ring_write_next(ring, type, task, object, object_type);
 }
 
+/* Loads an event, its time in ticks. It is valid only if, by the count of written events that the
+ * caller reads afterwards, it was intact. */
+void lanepool_i_ring_load(const lanepool_i_ring *ring, uint64_t number, lanepool_event *event);
+/* Returns the oldest event that no thread can be overwriting when `written` are counted. */
+uint64_t lanepool_i_ring_oldest_intact(const lanepool_i_ring *ring, uint64_t written);
+
 /* Writes the name of a lane, in as many events as needed. */
 LANEPOOL_I_COLD void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,
                                            const char *name, size_t size);

@@ -14,42 +14,50 @@
  * within the bounds that hold for every order: it takes no less than the path and an equal share of
  * the work, and no more than the path and an equal share of the rest. The program prints how far
  * the plans are off.
+ *
+ * In a run in one order and without visits, a snapshot is taken at some moment. The forecast of
+ * each task that has not started must be right, and so must the number of tasks before it.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lanepool/lanepool.h"
+#include "simulator/forecasts.h"
 #include "simulator/simulator.h"
 #include "stress/arguments.h"
 #include "support/memory.h"
 #include "support/random.h"
 
-enum { CLAIMS_MOST = 6, WIDE_MOST = 200, KEYS_MOST = 24, WORKERS_MOST = 9, SCHEDULES = 30 };
+enum {
+    CLAIMS_MOST = 6,
+    WIDE_MOST = 200,
+    KEYS_MOST = 24,
+    WORKERS_MOST = 9,
+    SCHEDULES = 30,
+    EVENTS = 1 << 14
+};
 /* The library's steps take no time, but each time that it reads the clock is one nanosecond later.
  * So durations are in units, and parts of units are left out. */
 #define UNIT_NS    (UINT64_C(1) << 16)
 #define UNITS_MOST (UINT64_C(1) << 28) /* of a function or a visit: so no two sums are the same */
 
-struct task {
-    lanepool_plan_task planned;
-    lanepool_plan_time seen;
-};
-
 static struct {
-    struct task *tasks;
+    struct forecast_task *tasks;
     lanepool_claim *claims;
     size_t task_count;
     unsigned workers;
     bool in_one_order;
+    bool has_forecasts;
     uint64_t begin_ns;
+    uint64_t snapshot_ns; /* when the snapshot is taken, after the start */
 } run;
 
 /* --- tasks --- */
 
 static int call(lanepool_run *call, void *context)
 {
-    struct task *task = context;
+    struct forecast_task *task = context;
 
     (void)call;
     task->seen.start_ns = sim_now() - run.begin_ns;
@@ -60,7 +68,7 @@ static int call(lanepool_run *call, void *context)
 
 static int visit(lanepool_run *call, void *context, size_t index)
 {
-    const struct task *task = context;
+    const struct forecast_task *task = context;
 
     (void)call;
     (void)index;
@@ -73,19 +81,22 @@ static uint64_t draw_ns(uint64_t *random)
     return UNIT_NS * (1 + random_next(random) % UNITS_MOST);
 }
 
-/* Most tasks have few claims. Their keys are of one of three sizes of groups, so that some lanes
- * are long. */
-static void draw_task(struct task *task, lanepool_claim *claims, uint64_t *random, unsigned keys)
+/* Most tasks have few claims. Every second workload has no visits, and so forecasts. Their keys are
+ * of one of three sizes of groups, so that some lanes are long. */
+static void draw_task(struct forecast_task *task, lanepool_claim *claims, uint64_t *random,
+                      unsigned keys, bool may_visit)
 {
     lanepool_plan_task *planned = &task->planned;
     bool is_wide = random_below(random, 40) == 0;
     uint32_t most = is_wide ? WIDE_MOST : random_below(random, 3) == 0 ? CLAIMS_MOST : 1;
     uint32_t form = random_below(random, 24);
 
-    *task = (struct task){ .planned = { .claims = claims, .duration_ns = draw_ns(random) } };
+    *task =
+        (struct forecast_task){ .planned = { .claims = claims, .duration_ns = draw_ns(random) } };
     planned->claim_count = is_wide ? most : random_below(random, most + 1);
-    planned->form =
-        form < 2 && planned->claim_count > 0 ? (lanepool_plan_form)(form + 1) : LANEPOOL_PLAN_PLAIN;
+    planned->form = form < 2 && may_visit && planned->claim_count > 0
+                        ? (lanepool_plan_form)(form + 1)
+                        : LANEPOOL_PLAN_PLAIN;
     planned->visit_ns = planned->form != LANEPOOL_PLAN_PLAIN ? draw_ns(random) : 0;
     for (size_t i = 0; i < planned->claim_count; i++) {
         uint32_t modes = planned->form == LANEPOOL_PLAN_PLAIN ? 3 : 2;
@@ -105,7 +116,7 @@ static void draw(uint64_t seed, size_t most)
     run.workers = 1 + random_below(&random, WORKERS_MOST);
     run.task_count = 1 + random_below(&random, (uint32_t)most);
     for (size_t i = 0; i < run.task_count; i++) {
-        draw_task(&run.tasks[i], run.claims + i * WIDE_MOST, &random, keys);
+        draw_task(&run.tasks[i], run.claims + i * WIDE_MOST, &random, keys, seed % 2 == 0);
     }
 }
 
@@ -138,6 +149,7 @@ static void serve(void *argument)
     (void)argument;
     options.workers = run.workers;
     options.pending_max = LANEPOOL_UNLIMITED;
+    options.trace_events = run.has_forecasts ? EVENTS : 0;
     options.priorities = run.in_one_order;
     options.priority_age_ns = run.in_one_order ? LANEPOOL_FOREVER : 0;
     if (lanepool_pool_create(&options, &pool) != LANEPOOL_OK) {
@@ -149,9 +161,15 @@ static void serve(void *argument)
     ok &= lanepool_snapshot_take(pool, &snapshot) == LANEPOOL_OK; /* routes all */
     lanepool_snapshot_release(snapshot);
     run.begin_ns = sim_now();
-    if (!ok || lanepool_pool_resume(pool) != LANEPOOL_OK ||
-        lanepool_pool_destroy(pool) != LANEPOOL_OK) {
+    if (!ok || lanepool_pool_resume(pool) != LANEPOOL_OK) {
         sim_fail("the pool does not run");
+    }
+    sim_sleep(run.snapshot_ns);
+    if (run.has_forecasts && !forecasts_take(pool, run.begin_ns)) {
+        sim_fail("a forecast was refused");
+    }
+    if (lanepool_pool_destroy(pool) != LANEPOOL_OK) {
+        sim_fail("the pool does not end");
     }
 }
 
@@ -240,6 +258,36 @@ static bool run_pool(uint64_t seed, uint64_t schedule)
     return true;
 }
 
+/* Half a unit after the start of some task, or before all. */
+static void choose_moment(uint64_t seed, uint64_t makespan_ns)
+{
+    uint64_t random = seed + 1;
+
+    run.has_forecasts = !has_visits();
+    run.snapshot_ns = run.has_forecasts
+                          ? random_next(&random) % makespan_ns / UNIT_NS * UNIT_NS + UNIT_NS / 2
+                          : 0;
+    for (size_t i = 0; i < run.task_count; i++) {
+        run.tasks[i].forecast_ns = UINT64_MAX;
+    }
+}
+
+static bool are_forecasts_right(uint64_t seed)
+{
+    size_t wrong = forecasts_find_wrong(run.tasks, run.task_count, UNIT_NS);
+
+    if (wrong == run.task_count) {
+        return true;
+    }
+    printf("seed %" PRIu64 ", %u workers: task %zu of %zu started at %" PRIu64
+           " ns, the forecast of %" PRIu64 " ns says %" PRIu64
+           "; tasks before it: %zu, forecast %zu\n",
+           seed, run.workers, wrong, run.task_count, run.tasks[wrong].seen.start_ns,
+           run.snapshot_ns, run.tasks[wrong].forecast_ns, run.tasks[wrong].before_seen,
+           run.tasks[wrong].before);
+    return false;
+}
+
 static bool is_as_planned(uint64_t seed, lanepool_plan_time *times)
 {
     unsigned schedules = has_visits() ? SCHEDULES : 1;
@@ -247,13 +295,14 @@ static bool is_as_planned(uint64_t seed, lanepool_plan_time *times)
 
     run.in_one_order = true;
     lanepool_plan_result result = plan_run(times);
+    choose_moment(seed, result.makespan_ns);
     for (unsigned schedule = 0; schedule < schedules; schedule++) {
         if (!run_pool(seed, schedule) || !is_within_bounds(seed, &result, makespan_seen())) {
             return false;
         }
         other = find_other_time(times);
         if (other == run.task_count) {
-            return true;
+            return are_forecasts_right(seed);
         }
     }
     printf("seed %" PRIu64 ", %u workers: task %zu of %zu ran from %" PRIu64 " to %" PRIu64
@@ -267,6 +316,8 @@ static bool is_as_planned(uint64_t seed, lanepool_plan_time *times)
 static bool is_nearly_as_planned(uint64_t seed, double *off)
 {
     run.in_one_order = false;
+    run.has_forecasts = false;
+    run.snapshot_ns = 0;
     lanepool_plan_result result = plan_run(NULL);
     if (!run_pool(seed, 0) || !is_within_bounds(seed, &result, makespan_seen())) {
         return false;
