@@ -207,12 +207,14 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_remote_status(lanepool_remote *remote, uint64_t wait_max_ns, lanepool_remote_view *view);
 
 /**
- * Writes sentences about a task that is not done: for each of its shards, the tasks that are done,
- * its node, and when that node was last seen. Of one snapshot.
+ * Writes sentences about a task that is not done. For each of its shards: the tasks that are done,
+ * its node, and when that node was last seen. For each of its lanes there: the first task before it
+ * that is not done. docs/remote.md has an example.
  * @param seq   The task's number.
  * @param write Called with the parts of the text.
  * @retval LANEPOOL_TIMED_OUT The store could not be reached.
- * @also INVALID, NOMEM, NO_RESOURCE. @threads One at a time; blocks. @complexity O(shards + nodes).
+ * @also INVALID, NOMEM, NO_RESOURCE. @threads One at a time; blocks.
+ *     @complexity O(nodes + shards + claims + claims of the tasks before it).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_remote_explain(
     lanepool_remote *remote, uint64_t seq, uint64_t wait_max_ns, lanepool_write_fn write,

@@ -254,15 +254,19 @@ typedef struct lanepool_remote_store_functions {
     lanepool_status (*read_status)(
         void *store, uint64_t seq, const lanepool_remote_visitor *visitor,
         lanepool_remote_news *news);
+    /** Visits `lane` for the rows of these lanes, with a `state` of no bytes. Needs no node. */
+    lanepool_status (*read_progress)(
+        void *store, const uint64_t *lanes, size_t lane_count,
+        const lanepool_remote_visitor *visitor);
     /** Returns what went wrong in the last call that failed; "" if nothing has. Valid until the
      * next call. */
     const char *(*error_text)(void *store);
 } lanepool_remote_store_functions;
 
 /** Functions with none set. */
-#define LANEPOOL_REMOTE_STORE_FUNCTIONS_INIT                                        \
-    {                                                                               \
-        sizeof(lanepool_remote_store_functions), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_REMOTE_STORE_FUNCTIONS_INIT                                           \
+    {                                                                                  \
+        sizeof(lanepool_remote_store_functions), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /** @} */

@@ -316,11 +316,31 @@ void lanepool_i_remote_end(lanepool_remote *remote);
 lanepool_status lanepool_i_remote_ask(lanepool_remote *remote, lanepool_i_remote_request *request,
                                       uint64_t *wait_ns, uint64_t delay_ns);
 
-/* --- requests.c: the answers --- */
+/* --- requests.c, explain.c: the answers --- */
 
 lanepool_status lanepool_i_remote_answer_append(lanepool_i_remote_node *node,
                                                 lanepool_i_remote_request *request);
 lanepool_status lanepool_i_remote_answer_explain(lanepool_i_remote_node *node,
                                                  lanepool_i_remote_request *request);
+
+/* --- ahead.c: what is before a task in its lanes --- */
+
+/* A lane that the task claims. */
+typedef struct lanepool_i_remote_ahead {
+    uint64_t lane;
+    uint32_t shard;
+    uint64_t last_seq;  /* the last task that is done here */
+    uint64_t first_seq; /* of the tasks before it that are not done, the first one; or 0 */
+    size_t count;       /* how many there are */
+    bool is_cut_short;  /* so many tasks of the shard are before it that not all were read */
+} lanepool_i_remote_ahead;
+
+/* Reads what is before a task in its lanes, from the store. `body` is that of the task's entry at
+ * its home; `from` are the task's shards in which it is not done, and is changed. The caller frees
+ * *lanes, also after a failure; they are in the order of the claims. */
+lanepool_status lanepool_i_remote_read_ahead(lanepool_i_remote_node *node,
+                                             lanepool_remote_bytes body, uint64_t seq,
+                                             lanepool_remote_progress *from, size_t from_count,
+                                             lanepool_i_remote_ahead **lanes, size_t *lane_count);
 
 #endif

@@ -38,7 +38,7 @@ static bool are_functions_set(const lanepool_remote_store_functions *functions)
            functions->read_entries != NULL && functions->read_letters != NULL &&
            functions->step != NULL && functions->poll != NULL && functions->flush != NULL &&
            functions->append != NULL && functions->seal != NULL && functions->read_status != NULL &&
-           functions->error_text != NULL;
+           functions->read_progress != NULL && functions->error_text != NULL;
 }
 
 static lanepool_status check_options(const lanepool_remote_options *options)

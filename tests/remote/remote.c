@@ -299,6 +299,40 @@ Test(remote, explain_names_shards_and_nodes)
     close_scene();
 }
 
+static void submit_on(lanepool_remote *remote, uint64_t first, uint64_t second)
+{
+    lanepool_remote_claim claims[] = { { .lane = first }, { .lane = second } };
+    lanepool_remote_task task = { .claims = claims, .claim_count = first == second ? 1 : 2 };
+    expect_ok(lanepool_remote_submit_many(remote, &task, 1, WAIT_NS, NULL));
+}
+
+Test(remote, explain_names_lanes_and_the_tasks_before)
+{
+    enum { MANY = 40 };
+    lanepool_remote_claim claims[MANY];
+    lanepool_remote_task task = { .claims = claims, .claim_count = MANY };
+    open_scene(2);
+    scene.options.kind_count = 0; /* takes no shards, so nothing runs */
+    lanepool_remote *remote = open_remote(scene.connection);
+    submit_on(remote, 7, 7);
+    submit_on(remote, 7, 8);
+    submit_on(remote, 8, 8);
+    submit_on(remote, 7, 9);
+    expect(explains(remote, 1, "\n    lane 7: no task is before it.\n"));
+    expect(explains(remote, 2, "\n    lane 7: task 1 is before it.\n"));
+    expect(explains(remote, 2, "\n    lane 8: no task is before it.\n"));
+    expect(explains(remote, 3, "\n    lane 8: task 2 is before it.\n"));
+    expect(explains(remote, 4, "\n    lane 7: task 1 is the first of 2 before it.\n"));
+    for (size_t i = 0; i < MANY; i++) {
+        claims[i] = (lanepool_remote_claim){ .lane = 100 + i, .group = 1 };
+    }
+    expect_ok(lanepool_remote_submit_many(remote, &task, 1, WAIT_NS, NULL));
+    expect(explains(remote, 5, "    lane 100: no task is before it.\n"));
+    expect(explains(remote, 5, "    and 24 more lanes.\n"));
+    lanepool_remote_close(remote);
+    close_scene();
+}
+
 /* --- leaving --- */
 
 Test(remote, who_leaves_hands_over_at_once)

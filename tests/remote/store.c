@@ -563,6 +563,18 @@ static lanepool_status call_read_status(void *store, uint64_t seq,
     return status;
 }
 
+static lanepool_status call_read_progress(void *store, const uint64_t *lanes, size_t lane_count,
+                                          const lanepool_remote_visitor *visitor)
+{
+    struct connection *connection = store;
+    door_enter();
+    bool is_up = connection_pass(connection);
+    if (is_up)
+        server_visit_progress(connection->server, lanes, lane_count, visitor);
+    door_leave();
+    return is_up ? LANEPOOL_OK : LANEPOOL_UNAVAILABLE;
+}
+
 const lanepool_remote_store_functions *store_functions(void)
 {
     static const lanepool_remote_store_functions functions = {
@@ -578,6 +590,7 @@ const lanepool_remote_store_functions *store_functions(void)
         .append = call_append,
         .seal = call_seal,
         .read_status = call_read_status,
+        .read_progress = call_read_progress,
         .error_text = store_error_text,
     };
     return &functions;

@@ -292,3 +292,15 @@ void server_destroy(struct server *server)
     free(server->history);
     free(server);
 }
+
+void server_visit_progress(const struct server *server, const uint64_t *lanes, size_t lane_count,
+                           const lanepool_remote_visitor *visitor)
+{
+    for (size_t i = 0; i < server->now.lane_count; i++) {
+        const struct lane_row *row = &server->now.lanes[i];
+        lanepool_remote_lane_row seen = { row->lane, row->shard, row->last_seq, { NULL, 0 } };
+        for (size_t j = 0; j < lane_count; j++)
+            if (lanes[j] == row->lane)
+                visitor->lane(visitor->context, &seen);
+    }
+}

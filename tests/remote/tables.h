@@ -102,6 +102,9 @@ void server_store_step(struct server *server, uint64_t node, const lanepool_remo
 /* Lets other fibers run; here the server crashes, and late steps end. */
 void server_pause(struct server *server);
 void server_fill_news(const struct server *server, lanepool_remote_news *news);
+/* Visits the rows of these lanes, without their states. */
+void server_visit_progress(const struct server *server, const uint64_t *lanes, size_t lane_count,
+                           const lanepool_remote_visitor *visitor);
 
 /* Before and after each call the program may be stopped, and its connection may break. Returns true
  * if the connection is still there. */

@@ -42,7 +42,8 @@ enum pg_statement_number {
     PG_FLUSH,
     PG_APPEND,
     PG_SEAL,
-    PG_READ_STATUS
+    PG_READ_STATUS,
+    PG_READ_PROGRESS
 };
 
 /* A statement that is prepared at its first use. */

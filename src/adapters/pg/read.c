@@ -191,3 +191,29 @@ lanepool_status lanepool_i_pg_read_status(void *context, uint64_t seq,
     PQclear(result);
     return status;
 }
+
+static const struct pg_statement progress_statement = {
+    PG_READ_PROGRESS, "lanepool_read_progress",
+    "SELECT id, shard, last_seq FROM lane WHERE id = ANY ($1)"
+};
+
+lanepool_status lanepool_i_pg_read_progress(void *context, const uint64_t *lanes, size_t lane_count,
+                                            const lanepool_remote_visitor *visitor)
+{
+    lanepool_pg_store *store = context;
+    PGresult *result;
+    struct pg_parameters *parameters = lanepool_i_pg_begin(store);
+    lanepool_i_pg_begin_array(parameters, PG_TYPE_INT8);
+    for (size_t i = 0; i < lane_count; i++)
+        lanepool_i_pg_put_int8(parameters, lanes[i]);
+    lanepool_i_pg_end_array(parameters);
+    lanepool_status status = lanepool_i_pg_call(store, &progress_statement, &result);
+    for (int row = 0; row < PQntuples(result); row++) {
+        lanepool_remote_lane_row lane = { .lane = lanepool_i_pg_int8(result, row, 0),
+                                          .shard = lanepool_i_pg_int4(result, row, 1),
+                                          .last_seq = lanepool_i_pg_int8(result, row, 2) };
+        visitor->lane(visitor->context, &lane);
+    }
+    PQclear(result);
+    return status;
+}

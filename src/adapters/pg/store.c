@@ -297,6 +297,7 @@ const lanepool_remote_store_functions *lanepool_pg_functions(void)
         .append = pg_append,
         .seal = pg_seal,
         .read_status = lanepool_i_pg_read_status,
+        .read_progress = lanepool_i_pg_read_progress,
         .error_text = pg_error_text,
     };
     return &functions;

@@ -72,5 +72,7 @@ lanepool_status lanepool_i_pg_read_letters(void *context, const lanepool_remote_
 lanepool_status lanepool_i_pg_read_status(void *context, uint64_t seq,
                                           const lanepool_remote_visitor *visitor,
                                           lanepool_remote_news *news);
+lanepool_status lanepool_i_pg_read_progress(void *context, const uint64_t *lanes, size_t lane_count,
+                                            const lanepool_remote_visitor *visitor);
 
 #endif

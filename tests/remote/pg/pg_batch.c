@@ -314,3 +314,55 @@ Test(pg_batch, fifty_kills_ten_stops_and_five_crashes_change_no_byte)
     static const unsigned wanted[FAULT_KINDS] = { 50, 10, 5, 5 };
     run_batch("very_faulty", wanted);
 }
+
+/* --- explain --- */
+
+struct text {
+    char bytes[2000];
+    size_t size;
+};
+
+static void keep_text(void *context, const char *text, size_t size)
+{
+    struct text *kept = context;
+    expect(kept->size + size < sizeof kept->bytes);
+    memcpy(kept->bytes + kept->size, text, size);
+    kept->size += size;
+}
+
+static bool explains(lanepool_remote *remote, uint64_t seq, const char *wanted)
+{
+    struct text text = { .size = 0 };
+    expect_ok(lanepool_remote_explain(remote, seq, LANEPOOL_FOREVER, keep_text, &text));
+    if (strstr(text.bytes, wanted) == NULL)
+        printf("%s", text.bytes);
+    return strstr(text.bytes, wanted) != NULL;
+}
+
+/* No program runs the tasks. A task that is done in a lane, but not the first one of its shard,
+ * shows in the lane's row only. */
+Test(pg_batch, explain_names_the_tasks_that_are_not_done_in_a_lane)
+{
+    enum { TASKS = 600, BOTH = TASKS / 2 };
+    lanepool_pg_options options = LANEPOOL_PG_OPTIONS_INIT;
+    lanepool_pg_store *store;
+    lanepool_remote *remote;
+    server_begin();
+    options.shard_count = 1;
+    expect_ok(lanepool_pg_open(server_conninfo("app"), "explain", &options, &store));
+    expect_ok(lanepool_remote_open(lanepool_pg_functions(), store, NULL, &remote));
+    for (uint64_t i = 1; i <= TASKS; i++) {
+        lanepool_remote_claim claim = { .lane = i <= BOTH ? 5 : 6 };
+        lanepool_remote_task task = { .claims = &claim, .claim_count = 1 };
+        expect_ok(lanepool_remote_submit_many(remote, &task, 1, LANEPOOL_FOREVER, NULL));
+    }
+    expect(explains(remote, 2, "    lane 5: task 1 is before it.\n"));
+    expect(explains(remote, TASKS, "    lane 6: task 301 is the first of 299 before it.\n"));
+    node_admin_sql("explain", "INSERT INTO lane VALUES (6, 0, 598, '')");
+    expect(explains(remote, TASKS, "    lane 6: task 599 is before it.\n"));
+    expect(explains(remote, 599, "    lane 6: no task is before it.\n"));
+    expect(explains(remote, 598, "    lane 6: the task is done here.\n"));
+    expect(explains(remote, 598, "its home: all tasks up to 0 are done; no node has it."));
+    lanepool_remote_close(remote);
+    lanepool_pg_close(store);
+}

@@ -286,6 +286,15 @@ Test(pg_store, step_stores_lanes_effects_outcomes_and_progress_at_once)
     expect_eq(node.rows.lane_count, 1);
     expect(node.rows.lanes[0].lane == UINT64_MAX && node.rows.lanes[0].shard == 1);
     expect(node.rows.lanes[0].last_seq == 8 && rows_equal(node.rows.lanes[0].state, "new"));
+    uint64_t wanted[] = { UINT64_MAX, 77 };
+    visitor = rows_begin(&node.rows);
+    expect_ok(node.functions->read_progress(node.store, wanted, 2, &visitor));
+    expect_eq(node.rows.lane_count, 1); /* the other one has no row */
+    expect(node.rows.lanes[0].lane == UINT64_MAX && node.rows.lanes[0].shard == 1);
+    expect(node.rows.lanes[0].last_seq == 8 && node.rows.lanes[0].state.size == 0);
+    visitor = rows_begin(&node.rows);
+    expect_ok(node.functions->read_progress(node.store, wanted, 0, &visitor));
+    expect_eq(node.rows.lane_count, 0);
     expect_ok(node_poll(&node, &look_nowhere));
     expect_eq(node.news.done, 6);
     expect_eq(node_admin_sql("steps", "SELECT count(*) FROM effect"), 2);
