@@ -27,7 +27,7 @@ _ledgerbatch()
     --db | --rules | --rejects | --trace | --durations) return ;; # a file
     esac
     case ${COMP_WORDS[1]} in
-    run) options=$run_options ;;
+    run) options="$run_options --store --join" ;;
     plan) options="$run_options --durations" ;;
     day | check) options="$run_options $day_options" ;;
     retry) options="$run_options $day_options --lane --all --day" ;;

@@ -1,8 +1,10 @@
 /* Owns the tables of a running batch. */
 #include "batch/batch.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "batch/effect.h"
 #include "batch/step_run.h"
@@ -49,6 +51,14 @@ void batch_break(struct batch *batch, const struct patterns *fail_on)
     for (size_t i = 0; i < clients->cell_count; i++) {
         struct slice name = book_account_name(&batch->plan->book, clients->cells[i].account);
         batch->broken_cells[i] = patterns_match(fail_on, name);
+    }
+}
+
+void batch_wait_first(const struct batch *batch)
+{
+    struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
+                             (long)(batch->task_wait_us % 1000000) * 1000 };
+    while (batch->task_wait_us > 0 && nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
 }
 

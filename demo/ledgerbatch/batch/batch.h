@@ -42,6 +42,9 @@ void batch_fini(struct batch *batch);
 /* Lets all transactions fail that touch an account of the patterns: --fail-on. */
 void batch_break(struct batch *batch, const struct patterns *fail_on);
 
+/* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
+void batch_wait_first(const struct batch *batch);
+
 /* The codes of tasks that have not done their work. */
 #define BATCH_FAILED 1
 #define BATCH_HELD   2

@@ -1,23 +1,12 @@
 /* Owns the functions that the pool calls. The pool says which lanes a task must run without. */
 #include "batch/batch_task.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "batch/batch_run.h"
 #include "batch/cut.h"
 #include "batch/effect.h"
 #include "batch/step_run.h"
-
-/* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
-static void wait_first(const struct batch *batch)
-{
-    struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
-                             (long)(batch->task_wait_us % 1000000) * 1000 };
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-}
 
 /* Finds the lanes that this call does not have. Before the first failure there are none. */
 static void find_missing(const struct batch *batch, const struct task *task,
@@ -66,9 +55,7 @@ int batch_task(lanepool_run *run, void *context)
     struct task *task = context;
     struct batch *batch = task->batch;
     struct lane_list missing = { 0 };
-    if (batch->task_wait_us > 0) {
-        wait_first(batch);
-    }
+    batch_wait_first(batch);
     if (plan_is_group_part(batch->plan, task)) {
         return run_group_part(batch, run, task);
     }
@@ -87,9 +74,7 @@ int batch_task(lanepool_run *run, void *context)
 int batch_visit(lanepool_run *run, void *context, size_t index)
 {
     struct cut *cut = context;
-    if (cut->task->batch->task_wait_us > 0) {
-        wait_first(cut->task->batch);
-    }
+    batch_wait_first(cut->task->batch);
     int code = cut_visit(cut, index);
     if (code == 0) {
         lanepool_run_set_record(run, &cut->visits[index].part);

@@ -167,6 +167,20 @@ static bool take_max_refused(struct arguments *arguments, struct refusal_limit *
                           value);
 }
 
+static bool take_store(struct arguments *arguments, const char **store)
+{
+    static const char *const schemes[] = { "postgresql://", "postgres://" };
+    if (!arguments_take_value(arguments, "--store", store)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (strncmp(*store, schemes[i], strlen(schemes[i])) == 0) {
+            return true;
+        }
+    }
+    return arguments_fail(arguments, "--store takes an URI such as postgresql://server/books", "");
+}
+
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
                             const char *argument)
 {
@@ -186,6 +200,13 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     }
     if (arguments_is_option(argument, "--db")) {
         return arguments_take_value(arguments, "--db", &run->database);
+    }
+    if (arguments_is_option(argument, "--store")) {
+        return take_store(arguments, &run->store);
+    }
+    if (strcmp(argument, "--join") == 0) {
+        run->joins = true;
+        return true;
     }
     if (arguments_is_option(argument, "--out")) {
         return arguments_take_value(arguments, "--out", &run->folder);
@@ -245,7 +266,21 @@ static bool take_choice(struct arguments *arguments, struct run_options *run, co
     return true;
 }
 
-static bool check_run(const struct run_options *run, bool is_day, struct arguments *arguments)
+enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY, KIND_CHECK, KIND_PLAN };
+
+/* Checks the options of a batch that processes of many machines run. */
+static bool check_store(const struct run_options *run, enum run_kind kind,
+                        struct arguments *arguments)
+{
+    if (run->joins && !run->store) {
+        return arguments_fail(arguments, "--join is about --store, which is not given", "");
+    }
+    return !run->store || kind == KIND_RUN ||
+           arguments_fail(arguments, "--store is for the command run only", "");
+}
+
+static bool check_run(const struct run_options *run, enum run_kind kind,
+                      struct arguments *arguments)
 {
     const struct held_choice *resumed = &run->resumed;
     if (run->database[0] == 0 || (run->folder && run->folder[0] == 0)) {
@@ -268,14 +303,12 @@ static bool check_run(const struct run_options *run, bool is_day, struct argumen
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
         return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
     }
-    if (!cli_check_day(run, is_day, arguments)) {
+    if (!check_store(run, kind, arguments) || !cli_check_day(run, kind == KIND_DAY, arguments)) {
         return false;
     }
     return run->file_count > 0 || run->day != 0 || run->requests.posts_deferred ||
            arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
-
-enum run_kind { KIND_RUN, KIND_DAY, KIND_RETRY, KIND_CHECK, KIND_PLAN };
 
 static bool take_option(struct cli *cli, struct arguments *arguments, enum run_kind kind,
                         const char **clients, const char *argument)
@@ -315,7 +348,7 @@ static bool read_run(struct cli *cli, struct arguments *arguments, enum run_kind
             return false;
         }
     }
-    return check_run(&cli->run, kind == KIND_DAY, arguments);
+    return check_run(&cli->run, kind, arguments);
 }
 
 static bool take_head(struct cli *cli, struct arguments *arguments)

@@ -15,6 +15,7 @@
 #include "publish/output.h"
 #include "run/day.h"
 #include "run/input.h"
+#include "run/machines.h"
 #include "run/rejects_file.h"
 #include "run/run_report.h"
 #include "run/submit.h"
@@ -27,6 +28,7 @@ struct runner {
     struct progress progress;
     struct watch watch;
     struct store *store;
+    struct remote *remote;   /* NULL without --store */
     struct store_facts last; /* of the store before this command */
     struct buffer folder;    /* of the outputs; ends with a zero byte */
     struct leftovers leftovers;
@@ -133,7 +135,8 @@ static bool check_and_submit(struct runner *runner, struct submitter *submitter,
     }
     runner->skipped = submitter->skipped;
     progress_begin(&runner->progress, runner->plan.task_count, !runner->options->watch.is_live);
-    bool ran = submit_run(submitter, problem);
+    bool ran = runner->remote ? machines_commit(submitter, runner->remote, problem)
+                              : submit_run(submitter, problem);
     progress_end(&runner->progress);
     return ran;
 }
@@ -307,7 +310,7 @@ static bool run_batch(struct runner *runner, struct problem *problem)
         return record_held(runner, problem);
     }
     sources_drop_bytes(&runner->plan.book.sources); /* all is posted, and the outputs need memory */
-    if (!finish_store(runner, problem)) {
+    if (!finish_store(runner, problem) || !machines_end(runner->remote, runner->store, problem)) {
         return false;
     }
     struct run_report report = report_of(runner);
@@ -392,7 +395,17 @@ static bool run_plan(struct runner *runner, struct problem *problem)
            last->task_count, last->task_count == 1 ? " is" : "s are");
     struct run_report report = report_of(runner);
     return output_report(runner->store, false, "held", &runner->report, problem) &&
+           machines_end(runner->remote, runner->store, problem) &&
            run_report_head(runner->store, problem) && run_report_check_refusals(&report, problem);
+}
+
+/* Runs the plan; or takes part in it, and then publishes, unless another process does. */
+static bool run_here_or_remotely(struct runner *runner, struct problem *problem)
+{
+    bool publishes = true;
+    return (!runner->options->store ||
+            machines_work(&runner->remote, runner->options, &runner->plan, &publishes, problem)) &&
+           (!publishes || run_plan(runner, problem));
 }
 
 /* Each day has its own folder in the one of --out, so that outputs of earlier days never change. */
@@ -421,7 +434,8 @@ bool run_command(struct run_options *options, struct problem *problem)
     bool opened = input_begin(&runner.plan, options, problem) && open_day(&runner, problem);
     set_folder(&runner);
     bool done = opened && input_make_plan(&runner.plan, runner.options, problem) &&
-                watch_open(&runner.watch, &options->watch, problem) && run_plan(&runner, problem);
+                watch_open(&runner.watch, &options->watch, problem) &&
+                run_here_or_remotely(&runner, problem);
     if (runner.has_batch) {
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
@@ -430,6 +444,7 @@ bool run_command(struct run_options *options, struct problem *problem)
     buffer_fini(&runner.folder);
     leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);
+    remote_close(runner.remote);
     if (!store_close(runner.store) && (done || problem->code != EXIT_CODE_IO)) {
         warn_of_reader(options->database);
     }

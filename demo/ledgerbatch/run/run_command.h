@@ -16,6 +16,8 @@
 struct run_options {
     struct rules rules;
     const char *database;
+    const char *store; /* the URI of a batch of many machines; NULL: it is of this process only */
+    bool joins;        /* that batch must be there: --join */
     const char *folder; /* of the outputs; NULL for a check without outputs */
     enum statement_files statement_files;
     struct watch_options watch;

@@ -9,7 +9,7 @@
 #include "batch/batch_task.h"
 #include "batch/cut.h"
 #include "memory.h"
-#include "run/stop.h"
+#include "base/stop.h"
 #include "run/task_claims.h"
 
 /* How many tasks are submitted in one call. */
@@ -62,6 +62,12 @@ static enum doneness find_doneness(const struct submitter *submitter, const stru
         done += submitter->last_seqs[lanes->items[i]] >= task->seq;
     }
     return done == 0 ? DONE_NOWHERE : done == lanes->count ? DONE_EVERYWHERE : DONE_IN_PART;
+}
+
+bool submit_is_done(const struct submitter *submitter, const struct task *task,
+                    struct lane_list *lanes)
+{
+    return find_doneness(submitter, task, lanes) == DONE_EVERYWHERE;
 }
 
 static bool has_part(const struct submitter *submitter, const struct task *task, size_t part)

@@ -29,6 +29,10 @@ struct submitter {
  */
 bool submit_check(struct submitter *submitter, struct problem *problem);
 
+/* Returns true if a task was done before this run. `lanes` receives its lanes. */
+bool submit_is_done(const struct submitter *submitter, const struct task *task,
+                    struct lane_list *lanes);
+
 /* Runs all tasks that are not done, and commits what they do. Ends early after a problem. */
 bool submit_run(struct submitter *submitter, struct problem *problem);
 

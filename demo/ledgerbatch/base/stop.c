@@ -1,5 +1,5 @@
 /* Owns the handler of SIGTERM. */
-#include "run/stop.h"
+#include "base/stop.h"
 
 #include <signal.h>
 #include <stddef.h>

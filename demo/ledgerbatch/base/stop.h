@@ -1,8 +1,8 @@
 /*
  * SIGTERM asks a batch to stop: it commits what is done, and ends.
  */
-#ifndef LEDGERBATCH_RUN_STOP_H
-#define LEDGERBATCH_RUN_STOP_H
+#ifndef LEDGERBATCH_BASE_STOP_H
+#define LEDGERBATCH_BASE_STOP_H
 
 #include <stdbool.h>
 
