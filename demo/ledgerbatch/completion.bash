@@ -40,7 +40,8 @@ _ledgerbatch()
     statement) options='--from --to --db' ;;
     trial-balance) options='--at --db' ;;
     verify) options='--head --out --db' ;;
-    balances | status | register) options=--db ;;
+    status) options='--db --store' ;;
+    balances | register) options=--db ;;
     esac
     if [[ $word == -* || ${COMP_WORDS[1]} == generate ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -382,6 +382,9 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
         return cli_take_day(arguments, "--to", "--to takes a day such as 2024-03-05, not ",
                             &cli->day);
     }
+    if (cli->command == CLI_STATUS && arguments_is_option(argument, "--store")) {
+        return take_store(arguments, &cli->store);
+    }
     if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--out")) {
         return arguments_take_value(arguments, "--out", &cli->outputs);
     }

@@ -77,6 +77,7 @@ const char cli_help[] =
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
     "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
+    "ledgerbatch status --store URI        print progress, and the processes of a batch together\n"
     "ledgerbatch register ACCOUNT --db FILE\n"
     "                                      print the postings of an account with its balances\n"
     "ledgerbatch statement CLIENT [--from DATE] [--to DATE] --db FILE\n"

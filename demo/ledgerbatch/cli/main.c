@@ -5,6 +5,7 @@
 #include "inspect/inspect.h"
 #include "lanepool/lanepool.h"
 #include "memory.h"
+#include "remote/status.h"
 
 static bool run_chosen_command(struct cli *cli, struct problem *problem)
 {
@@ -16,7 +17,8 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
     case CLI_BALANCES:
         return inspect_balances(cli->database, problem);
     case CLI_STATUS:
-        return inspect_status(cli->database, problem);
+        return cli->store ? remote_status(cli->store, problem)
+                          : inspect_status(cli->database, problem);
     case CLI_REGISTER:
         return inspect_register(cli->database, cli->name, problem);
     case CLI_STATEMENT:

@@ -1,5 +1,18 @@
-/* What ledgerbatch has instead of remote.c if it is built without libpq. */
+/* What ledgerbatch has instead of this folder's other files if it is built without libpq. */
 #include "remote/remote.h"
+#include "remote/status.h"
+
+static bool refuse(struct problem *problem)
+{
+    return problem_set(problem, EXIT_CODE_INPUT,
+                       "--store is not offered: ledgerbatch was built without libpq");
+}
+
+bool remote_status(const char *store, struct problem *problem)
+{
+    (void)store;
+    return refuse(problem);
+}
 
 bool remote_work(struct remote **remote, struct plan *plan, const struct remote_options *options,
                  bool *publishes, struct problem *problem)
@@ -8,8 +21,7 @@ bool remote_work(struct remote **remote, struct plan *plan, const struct remote_
     (void)options;
     *remote = NULL;
     *publishes = false;
-    return problem_set(problem, EXIT_CODE_INPUT,
-                       "--store is not offered: ledgerbatch was built without libpq");
+    return refuse(problem);
 }
 
 /* The functions below are never called, since there is no part. */

@@ -69,22 +69,16 @@ static enum answer read_row(struct record *record, const char *sql, int count,
     return answer;
 }
 
-static bool check_row(const PGresult *rows, const struct plan *plan, struct problem *problem)
+static bool has_format(const PGresult *rows, struct problem *problem)
 {
-    bool has_format = strcmp(PQgetvalue(rows, 0, 0), FORMAT) == 0;
-    bool is_same = strcmp(PQgetvalue(rows, 0, 1), plan->digest) == 0 &&
-                   strtoull(PQgetvalue(rows, 0, 2), NULL, 10) == plan->task_count;
-    if (!has_format) {
-        return problem_set(problem, EXIT_CODE_OTHER,
-                           "the store: its batch was made by another version of ledgerbatch");
-    }
-    return is_same ||
+    return strcmp(PQgetvalue(rows, 0, 0), FORMAT) == 0 ||
            problem_set(problem, EXIT_CODE_OTHER,
-                       "the store: its batch is of other input or rules; name another database "
-                       "with --store");
+                       "the store: its batch was made by another version of ledgerbatch");
 }
 
-static bool check_record(struct record *record, const struct plan *plan, struct problem *problem)
+/* Reads the row; `digest` and the number of tasks are of the batch. */
+static bool read_whole_row(struct record *record, char digest[SHA256_TEXT_SIZE], size_t *task_count,
+                           struct problem *problem)
 {
     PGresult *rows;
     if (read_row(record,
@@ -93,10 +87,25 @@ static bool check_record(struct record *record, const struct plan *plan, struct 
                  0, NULL, &rows, problem) != ANSWER_DONE) {
         return false;
     }
-    bool is_same = check_row(rows, plan, problem);
+    bool has = has_format(rows, problem);
+    snprintf(digest, SHA256_TEXT_SIZE, "%s", PQgetvalue(rows, 0, 1));
+    *task_count = strtoull(PQgetvalue(rows, 0, 2), NULL, 10);
     take_row(record, rows, 3);
     PQclear(rows);
-    return is_same;
+    return has;
+}
+
+static bool check_record(struct record *record, const struct plan *plan, struct problem *problem)
+{
+    char digest[SHA256_TEXT_SIZE];
+    size_t task_count;
+    if (!read_whole_row(record, digest, &task_count, problem)) {
+        return false;
+    }
+    return (strcmp(digest, plan->digest) == 0 && task_count == plan->task_count) ||
+           problem_set(problem, EXIT_CODE_OTHER,
+                       "the store: its batch is of other input or rules; name another database "
+                       "with --store");
 }
 
 /* Finds out whether there is a batch. */
@@ -112,20 +121,39 @@ static bool has_record(struct record *record, bool *has, struct problem *problem
     return true;
 }
 
+static void begin(struct record *record, const char *store)
+{
+    *record = (struct record){ .session = { .store = store, .is_known_away = true } };
+}
+
 bool record_open(struct record *record, const char *store, bool must_exist, const struct plan *plan,
                  struct problem *problem)
 {
-    bool has = false;
-    *record = (struct record){ .session = { .store = store, .is_known_away = true } };
-    if (!has_record(record, &has, problem)) {
+    begin(record, store);
+    if (!has_record(record, &record->is_there, problem)) {
         return false;
     }
-    if (!has && must_exist) {
+    if (!record->is_there && must_exist) {
         return problem_set(problem, EXIT_CODE_INPUT,
                            "the store has no batch to join; without --join, this command makes it");
     }
-    return (has || make_record(record, plan, problem) == ANSWER_DONE) &&
-           check_record(record, plan, problem);
+    return !record->is_there || check_record(record, plan, problem);
+}
+
+bool record_make(struct record *record, const struct plan *plan, struct problem *problem)
+{
+    return record->is_there || (make_record(record, plan, problem) == ANSWER_DONE &&
+                                check_record(record, plan, problem));
+}
+
+bool record_view(struct record *record, const char *store, size_t *task_count,
+                 struct problem *problem)
+{
+    char digest[SHA256_TEXT_SIZE];
+    begin(record, store);
+    return has_record(record, &record->is_there, problem) &&
+           (record->is_there || problem_set(problem, EXIT_CODE_INPUT, "the store has no batch")) &&
+           read_whole_row(record, digest, task_count, problem);
 }
 
 void record_close(struct record *record)

@@ -15,6 +15,7 @@
 
 struct record {
     struct session session;
+    bool is_there;               /* it was read */
     size_t appended;             /* at least so many tasks of the plan are in the batch */
     bool is_sealed;              /* all are */
     char head[SHA256_TEXT_SIZE]; /* of the published database; "" before */
@@ -25,10 +26,16 @@ struct record {
 enum record_lock { RECORD_APPEND, RECORD_PUBLISH };
 
 /*
- * Makes the record of a plan, or checks that the one that is there is of the same input and rules,
- * and reads it.
+ * Reads the record, and checks that it is of the same input and rules. There may be none yet,
+ * unless it must exist.
  */
 bool record_open(struct record *record, const char *store, bool must_exist, const struct plan *plan,
+                 struct problem *problem);
+/* Makes the record if there is none. Lanepool's schema is there already, so that a batch with a
+ * record is whole. */
+bool record_make(struct record *record, const struct plan *plan, struct problem *problem);
+/* Reads the record of the batch that is there, and the number of its tasks. */
+bool record_view(struct record *record, const char *store, size_t *task_count,
                  struct problem *problem);
 void record_close(struct record *record);
 

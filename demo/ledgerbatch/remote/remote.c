@@ -106,7 +106,8 @@ static bool open_parts(struct remote *remote, const struct remote_options *optio
     set_name(remote);
     return run_tables_init(&remote->tables, remote->plan, workers, options->task_wait_us,
                            problem) &&
-           open_store(remote, options->store, problem) && open_node(remote, problem);
+           open_store(remote, options->store, problem) &&
+           record_make(&remote->record, remote->plan, problem) && open_node(remote, problem);
 }
 
 /* Ends the node. The tables are freed, since the publication needs memory. */
