@@ -18,8 +18,24 @@ import pg_server
 
 WAITING_SECONDS = 100  # only guards against waiting for ever
 CLIENTS, GROUPS = 40, 5
-RULES = ("--monthly", "statement,accrual=2.5,close,trial-balance", "--end-month", "--no-overdraft",
-         "*Checking*", "--commutative", "House*")  # fmt: skip
+RULES = """
+commutative: 'House:*'
+no-overdraft: '*:Checking'
+month-end:
+  - statement
+  - step: fees
+    accounts: '*:Checking'
+    fee-per-posting: 0.05 EUR
+    house: House:Fees
+  - step: accrual
+    accounts: '*:Savings'
+    balances: daily
+    days: actual
+    rate: 0.03
+    house: House:Interest
+  - trial-balance
+"""
+STEPS = 3
 
 
 FAILING = """
@@ -43,7 +59,8 @@ FAILING = """
 
 
 def journal(transactions, seed):
-    """Deposits, withdrawals and transfers of clients in groups; some are refused."""
+    """Deposits, withdrawals and transfers of clients in groups, some of which are refused; and transfers
+    of the house."""
     chance = random.Random(seed)
     lines = [f"account C{i:02}  ; group:G{i % GROUPS}" for i in range(CLIENTS)]
     for number in range(transactions):
@@ -53,8 +70,9 @@ def journal(transactions, seed):
         else:
             target = "House:Cash"
         amount = chance.randint(-9000, 12000)
+        account = "House:Vault" if chance.random() < 0.02 else f"C{client:02}:Checking"
         lines += [f"\n2024-{1 + number * 3 // transactions:02}-{1 + chance.randrange(28):02} * ({number}) x",
-                  f"    C{client:02}:Checking  {amount / 100:.2f} EUR", f"    {target}"]  # fmt: skip
+                  f"    {account}  {amount / 100:.2f} EUR", f"    {target}"]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -69,16 +87,19 @@ class Machines:
     def __init__(self, binary, folder, server):
         self.binary, self.folder, self.server = binary, folder, server
         self.processes = []
+        rules = folder / "rules.yaml"
+        rules.write_text(RULES, encoding="utf-8")
+        self.rules = ("--end-month", "--rules", rules)
         self.use(2000)
 
     def use(self, transactions):
         """Takes another input, and runs it with one worker and SQLite."""
         self.input = self.folder / f"{transactions}.journal"
         self.input.write_text(journal(transactions, transactions), encoding="utf-8")
-        self.tasks = transactions + 3 * GROUPS * 3
+        self.tasks = transactions + 3 * GROUPS * STEPS
         reference = self.folder / f"reference{transactions}"
         output = books.run(self.binary, "run", "--workers", "1", "--db", f"{reference}.db", "--out", reference,
-                           *RULES, self.input).stdout  # fmt: skip
+                           *self.rules, self.input).stdout  # fmt: skip
         self.wanted = books.fingerprint(f"{reference}.db", reference)
         self.head = output.decode().split()[-1]
 
@@ -86,7 +107,7 @@ class Machines:
         place = self.folder / f"machine{number}"
         return [str(word) for word in (
             self.binary, "run", "--store", self.server.uri, "--workers", "2", "--db", f"{place}.db", "--out", place,
-            *RULES, *options, self.input)]  # fmt: skip
+            *self.rules, *options, self.input)]  # fmt: skip
 
     def start(self, number, *options):
         process = subprocess.Popen(self.command(number, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE)

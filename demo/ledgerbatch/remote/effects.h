@@ -8,7 +8,7 @@
 #include "remote/wire.h"
 
 struct effects {
-    PGresult *rows; /* NULL: none were read yet */
+    PGresult *rows; /* NULL before the first ones are read */
     int next;       /* the next one */
     uint64_t after; /* all rows up to this task of the store were read */
 };

@@ -1,4 +1,4 @@
-/* What ledgerbatch has instead of this folder's other files if it is built without libpq. */
+/* Stands for the other files of this folder if ledgerbatch is built without libpq. */
 #include "remote/remote.h"
 #include "remote/status.h"
 

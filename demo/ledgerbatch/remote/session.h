@@ -11,8 +11,8 @@
 
 struct session {
     const char *store;  /* the URI */
-    PGconn *connection; /* NULL: there is none now */
-    bool is_known_away; /* the user was told that the server does not answer */
+    PGconn *connection; /* NULL while there is none */
+    bool is_known_away; /* a message has said that the server does not answer */
 };
 
 enum answer {
@@ -22,9 +22,9 @@ enum answer {
 };
 
 /*
- * Makes a call with parameters as text; connects first if necessary. `result` receives the rows if
- * the call is done, in binary format if it `is_binary`; the caller clears it. NULL: they are not
- * wanted.
+ * Makes a call with parameters as text; connects first if necessary. If the
+ * call is done, `result` receives the rows, in binary format if `is_binary`; the caller clears it.
+ * It may be NULL.
  */
 enum answer session_call(struct session *session, const char *sql, int parameter_count,
                          const char *const *parameters, bool is_binary, PGresult **result,

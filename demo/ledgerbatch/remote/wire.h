@@ -1,13 +1,14 @@
 /*
- * What travels between machines, as bytes: numbers have their lowest byte first.
+ * The bytes of tasks that travel between machines. Numbers have their lowest byte first.
  *
- *   payload: the number of the task
- *   state of a lane: the number of the last task; of each cell of the client its balance; then for
- *     each step with a tally the tally of each cell. No bytes: nothing has happened yet
- *   effect: the number of the task, its outcome, then
- *     POSTED   the balance after each posting
- *     REFUSED, ROLLUP   the entries
- *     NONE     why the task has failed: a text
+ * A payload is the number of the task. The state of a lane has the number of its last task, and the
+ * balances of the client's cells; for each step with a tally, the tallies of these cells follow.
+ * Before the first task a state has no bytes.
+ *
+ * An effect has the number of the task and its outcome. Then there are:
+ *   POSTED            the balance after each posting
+ *   REFUSED, ROLLUP   the entries
+ *   NONE              a text: why the task has failed
  */
 #ifndef LEDGERBATCH_REMOTE_WIRE_H
 #define LEDGERBATCH_REMOTE_WIRE_H

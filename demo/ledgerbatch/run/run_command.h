@@ -16,7 +16,7 @@
 struct run_options {
     struct rules rules;
     const char *database;
-    const char *store; /* the URI of a batch of many machines; NULL: it is of this process only */
+    const char *store; /* the URI of a batch of many machines; NULL if this process runs it alone */
     bool joins;        /* that batch must be there: --join */
     const char *folder; /* of the outputs; NULL for a check without outputs */
     enum statement_files statement_files;

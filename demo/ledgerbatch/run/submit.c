@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
+#include "base/stop.h"
 #include "batch/batch_task.h"
 #include "batch/cut.h"
 #include "memory.h"
-#include "base/stop.h"
 #include "run/task_claims.h"
 
 /* How many tasks are submitted in one call. */
