@@ -17,6 +17,9 @@
 
 /* How long the node works between two looks at SIGTERM. */
 #define WORK_NS UINT64_C(100000000)
+/* How many tasks of a shard are read ahead. A shard moves to a process that joins when these are
+ * done. */
+#define WINDOW_TASKS 64
 /* How long it tries to leave in order. Without that, its tasks run elsewhere all the same. */
 #define LEAVE_NS UINT64_C(2000000000)
 /* How often a process asks whether it is its turn, or whether the store is back. */
@@ -94,6 +97,7 @@ static bool open_node(struct remote *remote, struct problem *problem)
     options.kind_count = RUN_TASK_KINDS;
     options.user = &remote->tables;
     options.pool = &remote->pool;
+    options.window_tasks = WINDOW_TASKS;
     lanepool_status status =
         lanepool_remote_open(lanepool_pg_functions(), remote->store, &options, &remote->node);
     return status == LANEPOOL_OK || report_status("it cannot be opened", status, problem);
@@ -131,22 +135,23 @@ static bool append_in_turn(struct remote *remote, struct problem *problem)
     return answer != ANSWER_REFUSED;
 }
 
-/* Works on tasks until all are done. */
+/* Works on tasks until all are done. Then it leaves in order. */
 static bool work(struct remote *remote, struct problem *problem)
 {
     lanepool_status status = LANEPOOL_TIMED_OUT;
-    for (unsigned look = 0; status == LANEPOOL_TIMED_OUT; look++) {
+    for (unsigned look = 0; status == LANEPOOL_TIMED_OUT && !stop_is_asked(); look++) {
         bool reads = !remote->record.is_sealed && look % LOOKS_PER_READ == 0;
         if (reads && !append_in_turn(remote, problem)) {
             return false;
         }
         status = lanepool_remote_await_all(remote->node, WORK_NS);
-        if (stop_is_asked()) {
-            status = lanepool_remote_leave(remote->node, LEAVE_NS);
-            return report_stop(problem);
-        }
     }
-    return status == LANEPOOL_OK || report_status("the batch cannot be worked on", status, problem);
+    if (status != LANEPOOL_OK && status != LANEPOOL_TIMED_OUT) {
+        return report_status("the batch cannot be worked on", status, problem);
+    }
+    lanepool_status left = lanepool_remote_leave(remote->node, LEAVE_NS);
+    (void)left; /* if it has not left, others see that its connection is gone */
+    return status == LANEPOOL_OK || report_stop(problem);
 }
 
 /* --- publishing --- */
