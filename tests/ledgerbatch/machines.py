@@ -15,6 +15,7 @@ from pathlib import Path
 
 import books
 import pg_server
+import step_objects
 
 WAITING_SECONDS = 100  # only guards against waiting for ever
 CLIENTS, GROUPS = 40, 5
@@ -295,6 +296,10 @@ def check_refusals(machines):
     for words in refused:
         message = books.run(*machines.command(0, *words), expect=2).stderr.decode()
         books.check(f"{words[0]}" in message and "not offered with --store" in message, message)
+    step = step_objects.build(machines.folder, "tithe")
+    message = books.run(machines.binary, "run", "--store", machines.server.uri, "--monthly", f"step={step}",
+                        "--end-month", machines.input, expect=2).stderr.decode()  # fmt: skip
+    books.check("step=PATH" in message and "not offered with --store" in message, message)
     for command in (machines.command(0, "--join"), (machines.binary, "status", "--store", machines.server.uri)):
         message = books.run(*command, expect=2).stderr.decode()
         books.check("the store has no batch" in message, message)
