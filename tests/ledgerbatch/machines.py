@@ -127,6 +127,9 @@ class Machines:
     def effects(self):
         return int(self.server.ask("SELECT count(*) FROM lanepool_ledgerbatch.effect", "0"))
 
+    def owners(self):
+        return int(self.server.ask("SELECT count(DISTINCT owner) FROM lanepool_ledgerbatch.shard", "0"))
+
     def wait_for_effects(self, part):
         wait_until(lambda: self.effects() > self.tasks * part, f"{part} of the tasks")
 
@@ -180,8 +183,8 @@ def check_status(machines):
     machines.clear()
     processes = [machines.start(number, "--task-wait-us", "2000") for number in range(2)]
     machines.wait_for_effects(0)
-    wait_until(lambda: re.search(r"2 processes work on 64 of 64 shards\n(  .*:\d+: \d+ shards?, .*\n){2}",
-               status(machines)), "a status of two processes")  # fmt: skip
+    shown = re.compile(r"2 processes work on 64 of 64 shards\n(  .*:\d+: \d+ shards?, .*\n){2}")
+    wait_until(lambda: shown.search(status(machines)) or machines.publishers(), "a status of two processes")
     books.check(f" of {machines.tasks} tasks are done" in status(machines), status(machines))
     machines.finish("a batch that is looked at")
     last = status(machines)
@@ -195,8 +198,7 @@ def check_late(machines):
     machines.start(0, "--task-wait-us", "2000")
     machines.wait_for_effects(0.2)
     machines.start(1, "--join", "--task-wait-us", "2000")
-    wait_until(lambda: int(machines.server.ask("SELECT count(*) FROM (SELECT owner FROM lanepool_ledgerbatch.shard "
-               "WHERE owner IS NOT NULL GROUP BY owner) o", "0")) == 2, "both have shards")  # fmt: skip
+    wait_until(lambda: machines.owners() == 2 or machines.publishers(), "both have shards")
     machines.finish("a process that joins late")
 
 
@@ -213,12 +215,23 @@ def check_crash(machines):
 def check_stop(machines):
     """SIGTERM: the process leaves, and the others end the batch."""
     machines.clear()
-    processes = [machines.start(number, "--task-wait-us", "2000") for number in range(2)]
-    machines.wait_for_effects(0.2)
+    processes = [machines.start(number, "--task-wait-us", "8000") for number in range(2)]
+    machines.wait_for_effects(0.05)
     processes[0].send_signal(signal.SIGTERM)
     message = processes[0].communicate(timeout=WAITING_SECONDS)[1].decode()
     books.check(processes[0].returncode == 7 and "run the same command again" in message, message)
     machines.finish("a process that is stopped", processes[0])
+
+
+def check_pause(machines):
+    """A process is stopped until another one has its work: what it has done meanwhile does not count."""
+    machines.clear()
+    processes = [machines.start(number, "--task-wait-us", "2000") for number in range(2)]
+    wait_until(lambda: machines.owners() == 2 or machines.publishers(), "both have shards")
+    processes[0].send_signal(signal.SIGSTOP)
+    wait_until(lambda: machines.owners() == 1 or machines.publishers(), "one process has all shards")
+    processes[0].send_signal(signal.SIGCONT)
+    machines.finish("a process that is stopped for a while")
 
 
 def check_kill_of_publisher(machines):
@@ -353,6 +366,7 @@ def main():
             check_late(machines)
             check_crash(machines)
             check_stop(machines)
+            check_pause(machines)
             check_kill_of_publisher(machines)
             check_appended_twice(machines)
             check_failure(machines)

@@ -39,16 +39,20 @@ static enum answer lose(struct session *session, struct problem *problem)
     return ANSWER_AWAY;
 }
 
-/* Begins a connection whose commits are durable, whatever the server's default is. */
+/*
+ * Begins a connection whose commits are durable, whatever the server's default is. The server finds
+ * out soon if this machine is gone, and gives its locks to others.
+ */
 static enum answer begin(struct session *session, struct problem *problem)
 {
     session->connection = connect(session->store);
     if (PQstatus(session->connection) != CONNECTION_OK) {
         return lose(session, problem);
     }
-    PGresult *result =
-        PQexec(session->connection, "SET synchronous_commit = on; SET client_min_messages = error; "
-                                    "SET statement_timeout = 0");
+    PGresult *result = PQexec(session->connection,
+                              "SET synchronous_commit = on; SET client_min_messages = error; "
+                              "SET statement_timeout = 0; SET tcp_keepalives_idle = 10; "
+                              "SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3");
     bool is_set = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
     return is_set ? ANSWER_DONE : lose(session, problem);
