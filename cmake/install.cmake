@@ -60,11 +60,7 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/lanepool-remote.pc.in
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lanepool.pc ${CMAKE_CURRENT_BINARY_DIR}/lanepool-remote.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The pages link to one another and to their pictures as they do here.
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT docs)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT docs
-    FILES_MATCHING PATTERN *.md PATTERN *.svg PATTERN reference EXCLUDE PATTERN abi EXCLUDE)
+# docs/CMakeLists.txt installs the pages, whose links lead to these examples.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/demo/examples/ ${PROJECT_SOURCE_DIR}/demo/tutorial
     DESTINATION ${LANEPOOL_EXAMPLES_DIR} COMPONENT docs
     FILES_MATCHING PATTERN *.c PATTERN *.cpp PATTERN *.out)

@@ -7,10 +7,11 @@
 * C and C++ code in the pages for users is quoted word for word from a program of demo/examples or
   demo/tutorial. Every program is quoted whole, and its page quotes what it prints (NAME.out).
 
-    pages.py <project> [--self-test | --quote]
+    pages.py <project> [--self-test | --quote | --links]
 
-With --self-test it also plants an error of each sort, and fails if one is not found. With --quote
-it quotes the programs anew, and what they print: in the blocks that follow a link to the program."""
+With --links it checks only the links, of a project or of its installed pages. With --self-test it
+also plants an error of each sort, and fails if one is not found. With --quote it quotes the programs
+anew, and what they print: in the blocks that follow a link to the program."""
 import re
 import sys
 from pathlib import Path
@@ -154,7 +155,10 @@ def main():
             if (project / page).exists():
                 quote_anew(project, project / page)
     pages = read_pages(project)
-    faults = find_faults(project, pages)
+    links_only = "--links" in sys.argv
+    faults = list(check_links(project, pages)) if links_only else find_faults(project, pages)
+    if not pages:
+        faults.append("there are no pages in %s" % project)
     if not faults and "--self-test" in sys.argv:
         faults = list(self_test(project, pages))
     print("\n".join(faults))

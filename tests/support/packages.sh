@@ -23,7 +23,9 @@ command -v python3 | python3 | the demo's tests
 /usr/bin/python3 -c 'import prometheus_client' | python3-prometheus-client | the format of metrics
 command -v tmux | tmux | laneview on a terminal
 command -v dot | graphviz | drawings
-command -v doxygen | doxygen | the reference of the headers
+/usr/bin/python3 -c 'import sphinx' | python3-sphinx | the site
+/usr/bin/python3 -c 'import furo' | furo | the site
+/usr/bin/python3 -c 'import myst_parser' | python3-myst-parser | the site
 command -v mandoc | mandoc | the man pages
 command -v man | man-db | the man pages
 command -v ledger | ledger | the demo against another program
