@@ -21,9 +21,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import headers  # noqa: E402
 import rst  # noqa: E402
 
-RECORDING = """<iframe class="recording" src="recording.html#task=8" title="A recorded run"></iframe>
+RECORDING = """Task 8 is chosen here, and the panel says what it waited for. Zoom by the wheel, search by `/`.
+
+<iframe class="recording" src="recording.html#task=8" title="A recorded run"></iframe>
 
 <a href="recording.html">The page by itself</a>"""
+NO_RECORDING = "Here it is missing: laneview was not built with this site."
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".sql": "sql", ".sh": "sh",
              ".yaml": "yaml", ".yml": "yaml"}
 # The pages below a page, in the order of the navigation. Those of the first level are in index.md.
@@ -205,7 +208,7 @@ class Site(Place):
             self.copy(picture)
         gallery = os.path.join(self.folder, "gallery.md")
         text = read(self.folder, "gallery.md").replace(
-            "<!-- recording -->", RECORDING if self.recording else "")
+            "<!-- recording -->", RECORDING if self.recording else NO_RECORDING)
         self.write(gallery, text)
 
 

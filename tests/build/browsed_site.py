@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The site in a real browser, from files: each page at 390 pixels, in the light and the dark scheme.
+"""The site in a real browser, from files: each page on a wide and a narrow screen, light and dark.
 
     browsed_site.py <folder of the site>
 
 No page is wider than the screen, complains, or requests anything but files of the site. Text has a
-contrast of at least 4.5. Next and previous lead through all pages of the navigation, the menu of a
+contrast of at least 4.5. The test also shows itself a page with an error of each sort. Next and previous lead through all pages of the navigation, the menu of a
 narrow screen opens, and a search finds a call.
 """
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "laneview"))
@@ -41,19 +42,19 @@ LOW_CONTRAST = """(() => {
   }
   return [...low].slice(0, 5);
 })()"""
-OVERFLOW = """(() => { const root = document.documentElement;
-  return [root.scrollWidth, window.innerWidth, [...document.querySelectorAll('.content *')]
-    .filter((e) => e.getBoundingClientRect().right > %d && !e.closest('a.picture, .table-wrapper, pre, .highlight'))
-    .slice(0, 3).map((e) => `${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 40)}`)];
-})()""" % NARROW
+BEYOND = """[...document.querySelectorAll('.content *')]
+    .filter((e) => e.getBoundingClientRect().right > %d && !e.closest('a.picture, .table-wrapper, pre'))
+    .slice(0, 3).map((e) => `${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 40)}`)"""
 
 
 def faults_of(browser, page, site):
     browser.complaints.clear()
     browser.open(page.as_uri())
-    width, screen, wide = browser.evaluate(OVERFLOW)
-    if width > NARROW or screen != NARROW:
-        yield f"is {width} pixels wide: {wide}"
+    for screen in (WIDE, NARROW):
+        browser.resize(screen, HEIGHT, mobile=screen == NARROW)
+        width, shown = browser.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        if width > screen or shown != screen:
+            yield f"is {width} pixels wide on a screen of {screen}: {browser.evaluate(BEYOND % screen)}"
     for scheme in ("light", "dark"):
         browser.use_scheme(scheme)
         low = browser.evaluate(LOW_CONTRAST)
@@ -129,6 +130,18 @@ def check_search(browser, site):
     check("lanepool_pool_create" in found, f"the search finds {found}")
 
 
+def check_self(browser):
+    """A page with an error of each sort has that many faults."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder).resolve() / "bad.html"
+        page.write_text("""<!doctype html><meta name="viewport" content="width=device-width">
+          <div class="content"><p style="color: #999; width: 2000px">wide</p></div>
+          <img src="../missing.svg"><script>console.error("no")</script>""", encoding="utf-8")
+        faults = list(faults_of(browser, page, page.parent))
+    for sort in ("screen of 390", "screen of 1280", "in the light", "complains", "requests"):
+        check(any(sort in fault for fault in faults), f"the test finds '{sort}': {faults}")
+
+
 def main():
     site = Path(sys.argv[1]).resolve()
     if not (site / "index.html").exists():
@@ -136,7 +149,7 @@ def main():
         sys.exit(SKIPPED)
     pages = [page for page in sorted(site.rglob("*.html")) if page.name != "recording.html"]
     with Browser(NARROW, HEIGHT) as browser:
-        browser.resize(NARROW, HEIGHT, mobile=True)
+        check_self(browser)
         faults = [f"{page.relative_to(site)}: {fault}" for page in pages
                   for fault in faults_of(browser, page, site)]
         check(not faults, "\n".join(faults))
