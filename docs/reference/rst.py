@@ -65,8 +65,10 @@ class Writer:
             text = headers.COMMON[status]
             rows.append(("retval " + status,
                          text[:-1] + " (%s)." % addition if addition else text))
-        rows += [("returns", comment.returns), ("threads", comment.threads),
-                 ("complexity", comment.complexity)]
+        rows.append(("returns", comment.returns))
+        # The index of the reference has the rules for the others.
+        rows.append(("threads", comment.threads if comment.threads_given else ""))
+        rows.append(("complexity", comment.complexity if comment.complexity != "O(1)." else ""))
         return [":%s: %s" % (name, self.prose(text)) for name, text in rows if text]
 
     def example(self, item, link):
@@ -115,7 +117,8 @@ class Writer:
         items = [item for item in self.items if item.topic == topic.name]
         lines = heading(topic.title, "=") + [self.prose(topic.text), ""]
         names = sorted({item.header for item in items})
-        lines += ["In %s." % " and ".join("``<%s>``" % name for name in names), ""]
+        lines += ["In %s. See also :doc:`the rules for all calls <index>`." % " and ".join(
+            "``<%s>``" % name for name in names), ""]
         calls = [item for item in items if item.is_call]
         if calls:
             lines += [".. list-table::", "   :widths: 40 60", "   :class: calls", ""]

@@ -181,7 +181,8 @@ class Site(Place):
 
         lines = rst.heading("Reference", "=")
         lines += ["The public headers by topic. Unless a call says otherwise, any thread may make it, "
-                  "it never blocks, and it takes O(1).", "",
+                  "it never blocks, and it takes O(1). A call with a ``lanepool_run`` is for the "
+                  "thread that runs the task.", "",
                   ":ref:`Everything by name <genindex>`", "", ".. toctree::", "   :maxdepth: 1", ""]  # fmt: skip
         for topic in self.reference.topics.values():
             lines.append("   " + topic.name)
