@@ -40,7 +40,7 @@ _ledgerbatch()
     statement) options='--from --to --db' ;;
     trial-balance) options='--at --db' ;;
     verify) options='--head --out --db' ;;
-    status) options='--db --store' ;;
+    status) options='--db --store --task' ;;
     balances | register) options=--db ;;
     esac
     if [[ $word == -* || ${COMP_WORDS[1]} == generate ]]; then

@@ -175,8 +175,8 @@ def check_kill(machines):
     machines.finish("a killed process", processes[0])
 
 
-def status(machines):
-    return books.run(machines.binary, "status", "--store", machines.server.uri).stdout.decode()
+def status(machines, *more):
+    return books.run(machines.binary, "status", "--store", machines.server.uri, *more).stdout.decode()
 
 
 def check_status(machines):
@@ -186,7 +186,10 @@ def check_status(machines):
     shown = re.compile(r"2 processes work on 64 of 64 shards\n(  .*:\d+: \d+ shards?, .*\n){2}")
     wait_until(lambda: shown.search(status(machines)) or machines.publishers(), "a status of two processes")
     books.check(f" of {machines.tasks} tasks are done" in status(machines), status(machines))
+    reason = status(machines, "--task", machines.tasks)
+    books.check(re.search(rf"Task {machines.tasks} (is not done. It needs|is done|does not exist)", reason), reason)
     machines.finish("a batch that is looked at")
+    books.check("Task 1 is done." in status(machines, "--task", 1), "the first task is not done")
     last = status(machines)
     pids = [process.pid for process in processes]
     books.check(f"{machines.tasks} of {machines.tasks} tasks are done\n" in last, last)

@@ -385,6 +385,9 @@ static bool take_read_argument(struct cli *cli, struct arguments *arguments, con
     if (cli->command == CLI_STATUS && arguments_is_option(argument, "--store")) {
         return take_store(arguments, &cli->store);
     }
+    if (cli->command == CLI_STATUS && arguments_is_option(argument, "--task")) {
+        return cli_take_number(arguments, "--task", 1, UINT32_MAX, &cli->task);
+    }
     if (cli->command == CLI_VERIFY && arguments_is_option(argument, "--out")) {
         return arguments_take_value(arguments, "--out", &cli->outputs);
     }
@@ -407,6 +410,9 @@ static bool read_database(struct cli *cli, struct arguments *arguments, enum cli
         if (!take_read_argument(cli, arguments, arguments->items[arguments->next++])) {
             return false;
         }
+    }
+    if (cli->task > 0 && !cli->store) {
+        return arguments_fail(arguments, "--task is about --store, which is not given", "");
     }
     if (cli->from_day > cli->day) {
         return arguments_fail(arguments, "--from is a later day than --to", "");

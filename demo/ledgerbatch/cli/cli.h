@@ -29,6 +29,7 @@ struct cli {
     struct generate_options generate;
     const char *database; /* of the commands that only read one */
     const char *store;    /* of status: the URI of a batch of many machines; or NULL */
+    unsigned long task;   /* of status with a store: the task to explain; or 0 */
     const char *name;     /* of the account of register, or of the client of statement */
     const char *head;     /* of verify, or NULL */
     const char *outputs;  /* of verify: their folder, or NULL */

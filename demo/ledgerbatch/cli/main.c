@@ -17,7 +17,7 @@ static bool run_chosen_command(struct cli *cli, struct problem *problem)
     case CLI_BALANCES:
         return inspect_balances(cli->database, problem);
     case CLI_STATUS:
-        return cli->store ? remote_status(cli->store, problem)
+        return cli->store ? remote_status(cli->store, cli->task, problem)
                           : inspect_status(cli->database, problem);
     case CLI_REGISTER:
         return inspect_register(cli->database, cli->name, problem);

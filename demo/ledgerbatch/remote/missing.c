@@ -8,9 +8,10 @@ static bool refuse(struct problem *problem)
                        "--store is not offered: ledgerbatch was built without libpq");
 }
 
-bool remote_status(const char *store, struct problem *problem)
+bool remote_status(const char *store, uint64_t task, struct problem *problem)
 {
     (void)store;
+    (void)task;
     return refuse(problem);
 }
 

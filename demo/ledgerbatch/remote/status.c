@@ -1,4 +1,4 @@
-/* Owns the command status --store. */
+/* Owns the command status --store, and the reasons of tasks. */
 #include "remote/status.h"
 
 #include <stdio.h>
@@ -8,6 +8,8 @@
 #include "lanepool/adapters/pg.h"
 #include "memory.h"
 #include "remote/record.h"
+
+#define REASON_WAIT_NS UINT64_C(10000000000)
 
 struct worker {
     uint64_t id;
@@ -130,7 +132,32 @@ static bool print_view(lanepool_pg_store *store, struct problem *problem)
     return status == LANEPOOL_OK;
 }
 
-static bool print_status(const char *uri, struct record *record, size_t task_count,
+static void write_text(void *context, const char *text, size_t size)
+{
+    (void)context;
+    (void)fwrite(text, 1, size, stdout);
+}
+
+/* A node that takes no shards asks for the reason. */
+static bool print_reason(lanepool_pg_store *store, uint64_t task, struct problem *problem)
+{
+    lanepool_remote *remote;
+    lanepool_remote_options options = LANEPOOL_REMOTE_OPTIONS_INIT;
+    options.name = "status";
+    lanepool_status status =
+        lanepool_remote_open(lanepool_pg_functions(), store, &options, &remote);
+    if (status == LANEPOOL_OK) {
+        status = lanepool_remote_explain(remote, task, REASON_WAIT_NS, write_text, NULL);
+        lanepool_status left = lanepool_remote_leave(remote, REASON_WAIT_NS);
+        status = status == LANEPOOL_OK ? left : status;
+        lanepool_remote_close(remote);
+    }
+    return status == LANEPOOL_OK ||
+           problem_set(problem, EXIT_CODE_IO, "task %llu of the store: %s",
+                       (unsigned long long)task, lanepool_status_name(status));
+}
+
+static bool print_status(const char *uri, struct record *record, size_t task_count, uint64_t task,
                          struct problem *problem)
 {
     char error[512] = "";
@@ -142,17 +169,18 @@ static bool print_status(const char *uri, struct record *record, size_t task_cou
     if (lanepool_pg_open(uri, RECORD_BATCH_NAME, &options, &store) != LANEPOOL_OK) {
         return problem_set(problem, EXIT_CODE_IO, "the store: %s", error);
     }
-    bool is_printed = print_tasks(record, task_count, problem) && print_view(store, problem);
+    bool is_printed = print_tasks(record, task_count, problem) && print_view(store, problem) &&
+                      (task == 0 || print_reason(store, task, problem));
     lanepool_pg_close(store);
     return is_printed;
 }
 
-bool remote_status(const char *store, struct problem *problem)
+bool remote_status(const char *store, uint64_t task, struct problem *problem)
 {
     struct record record;
     size_t task_count = 0;
     bool is_printed = record_view(&record, store, &task_count, problem) &&
-                      print_status(store, &record, task_count, problem);
+                      print_status(store, &record, task_count, task, problem);
     record_close(&record);
     return is_printed;
 }
