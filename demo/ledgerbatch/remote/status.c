@@ -6,6 +6,7 @@
 
 #include "base/print.h"
 #include "lanepool/adapters/pg.h"
+#include "lanepool/remote.h"
 #include "memory.h"
 #include "remote/record.h"
 
