@@ -38,7 +38,7 @@ BELOW = {
     "docs/production.md": ["packaging", "abi", "security"],
     "docs/laneview.md": ["latches"],
     "docs/ledgerbatch.md": ["ledgerbatch-days", "ledgerbatch-rules", "ledgerbatch-journals",
-                            "ledgerbatch-steps"],
+                            "ledgerbatch-steps", "ledgerbatch-machines"],
     "docs/benchmarks.md": ["bench"],
     "docs/architecture.md": ["concurrency", "phases", "orders", "models"],
     "docs/testing.md": ["situations"],
