@@ -81,11 +81,9 @@ static void call_function(lanepool_i_remote_entry *entry)
         entry->changes[i].is_set = false;
 }
 
-/* Relaxed: a task that follows a dropped one in a lane cannot read an older value. */
 static bool drop_if_leaving(lanepool_i_remote_entry *entry)
 {
-    entry->is_dropped =
-        atomic_load_explicit(&entry->node->shards[entry->shard].is_leaving, memory_order_relaxed);
+    entry->is_dropped = lanepool_i_remote_is_leaving(&entry->node->shards[entry->shard]);
     return entry->is_dropped;
 }
 

@@ -129,6 +129,12 @@ typedef struct lanepool_i_remote_shard {
     size_t capacity;
 } lanepool_i_remote_shard;
 
+/* Relaxed: a task that follows a dropped one in a lane cannot read an older value. */
+static inline bool lanepool_i_remote_is_leaving(const lanepool_i_remote_shard *shard)
+{
+    return atomic_load_explicit(&shard->is_leaving, memory_order_relaxed);
+}
+
 /* Letters of the next step to a shard. */
 typedef struct lanepool_i_remote_outgoing {
     uint32_t shard;

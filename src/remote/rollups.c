@@ -63,7 +63,8 @@ static bool gather_inputs(const lanepool_i_remote_rollup *rollup)
 static void run_if_complete(lanepool_i_remote_node *node, lanepool_i_remote_rollup *rollup)
 {
     lanepool_i_remote_entry *entry = rollup->entry;
-    if (entry == NULL || entry->inputs != NULL || node->shards[rollup->home].is_leaving)
+    if (entry == NULL || entry->inputs != NULL ||
+        lanepool_i_remote_is_leaving(&node->shards[rollup->home]))
         return;
     size_t needed = entry->part_count;
     if (REMOTE_PLANTED(ONE_EARLY) && needed > 2)
@@ -395,7 +396,7 @@ static void part_arrived(lanepool_i_remote_node *node, lanepool_i_remote_entry *
 static void hold_arrived(lanepool_i_remote_node *node, lanepool_i_remote_entry *entry)
 {
     entry->has_arrived = true;
-    if (entry->is_done || node->shards[entry->shard].is_leaving)
+    if (entry->is_done || lanepool_i_remote_is_leaving(&node->shards[entry->shard]))
         complete_part(entry);
     else
         part_arrived(node, entry);

@@ -119,7 +119,7 @@ static void share_out(lanepool_i_remote_node *node, const lanepool_remote_share 
     uint32_t kept = 0;
     for (uint32_t i = 0; i < node->shard_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[i];
-        if (!shard->is_own || shard->is_leaving)
+        if (!shard->is_own || lanepool_i_remote_is_leaving(shard))
             continue;
         kept++;
         if (share->hungry_nodes == 0 || kept <= most)
@@ -200,8 +200,8 @@ static size_t depth_of_windows(const lanepool_i_remote_node *node)
 static bool is_hungry(const lanepool_i_remote_node *node, const lanepool_i_remote_shard *shard,
                       size_t depth)
 {
-    return shard->is_own && !shard->is_leaving && shard->fetched < node->news.appended &&
-           shard->open_count <= depth / 2 &&
+    return shard->is_own && !lanepool_i_remote_is_leaving(shard) &&
+           shard->fetched < node->news.appended && shard->open_count <= depth / 2 &&
            shard->end - shard->first <= node->remote->options.window_tasks / 2;
 }
 
@@ -254,7 +254,7 @@ void lanepool_i_remote_give_up(lanepool_i_remote_node *node)
     lanepool_i_remote_rows *rows = &node->rows;
     for (uint32_t i = 0; i < node->shard_count; i++) {
         lanepool_i_remote_shard *shard = &node->shards[i];
-        if (!shard->is_own || !shard->is_leaving || shard->use_count > 0)
+        if (!shard->is_own || !lanepool_i_remote_is_leaving(shard) || shard->use_count > 0)
             continue;
         rows->given_up[rows->given_up_count++] = i;
         lanepool_i_remote_send_again(node, i);
