@@ -8,7 +8,8 @@ static lanepool_remote_bytes copy_bytes(struct rows *rows, lanepool_remote_bytes
 {
     char *text = rows->text[rows->text_count++];
     expect(bytes.size < ROW_BYTES_MOST);
-    memcpy(text, bytes.data, bytes.size);
+    if (bytes.size > 0)
+        memcpy(text, bytes.data, bytes.size);
     text[bytes.size] = '\0';
     return (lanepool_remote_bytes){ text, bytes.size };
 }
