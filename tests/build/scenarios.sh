@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=71
+scenario_count=73
 failed=0
 
 complain() {
@@ -31,7 +31,7 @@ is_there() { # is_there <name of a test>
             "tests/$program/${name%%/*}.c" tests/feature/*/"$program"*.c
         ;;
     *)
-        grep -qsE "^ *(add_test\(NAME $program\.$name|lanepool_add_[a-z]+_run\($name)( |$)" \
+        grep -qsE "^ *(add_test\(NAME $program\.$name|lanepool_add_[a-z]+_run\($name|ledgerbatch_add_script\($name)( |$)" \
             tests/CMakeLists.txt "tests/$program/CMakeLists.txt"
         ;;
     esac
