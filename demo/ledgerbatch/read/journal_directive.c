@@ -154,7 +154,7 @@ static bool skip_time(struct journal_parser *parser, bool has_year)
 /* D AMOUNT. It shows how a commodity is written; hledger gives it to amounts without one, too. */
 static bool read_default(struct journal_parser *parser)
 {
-    uint32_t commodity;
+    uint32_t commodity = 0;
     parser->scope.has_default = false;
     if (!read_format(parser, &commodity)) {
         return false;
