@@ -18,9 +18,9 @@
  *        journal's `idle_ns` does.
  *
  * A shard that is given up is dropped as if the node had died: ALONE, HOLD and VISIT that start
- * later do nothing, parts that have arrived let go of their lanes, and the next owner reads all
- * entries from the shard's low again. So a shard waits for the running tasks only. A task that
- * follows a dropped one in a lane is dropped, too: the flag was set before it starts.
+ * later do nothing. A part of a rollup releases its lanes. The next owner reads all entries from
+ * the shard's low again. So a shard waits for the running tasks only. A task that follows a dropped
+ * one in a lane is dropped, too: the flag was set before it starts.
  */
 #ifndef LANEPOOL_SRC_REMOTE_NODE_H
 #define LANEPOOL_SRC_REMOTE_NODE_H
@@ -290,7 +290,7 @@ void lanepool_i_remote_arrived(lanepool_i_remote_node *node, uint64_t seq, uint3
 void lanepool_i_remote_join(lanepool_i_remote_entry *entry);
 /* Completes the handle of the entry, if there is one. Returns false if the node has failed. */
 bool lanepool_i_remote_complete(lanepool_i_remote_entry *entry);
-/* The shard is leaving: parts that have arrived let go of their lanes. */
+/* Releases the lanes that parts of rollups hold in a shard that is given up. */
 void lanepool_i_remote_release_parts(lanepool_i_remote_node *node, uint32_t shard);
 void lanepool_i_remote_ended(lanepool_i_remote_node *node, const lanepool_journal_entry *ended);
 /* Reads the letters of a row. */
